@@ -1,0 +1,19 @@
+"""hashbench: which hashing method retrieves better, on which data, at how many bits, and are we sure?
+
+What is importable from here is the public interface; it costs numpy, not torch.
+"""
+
+from benchmark.conformance import check_dataset, check_method
+from benchmark.contracts import Split, Splits, as_multi_hot
+from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
+from benchmark.evaluator import count
+from benchmark.metrics import evaluate
+from benchmark.registry import get_dataset, get_method, register_dataset, register_method
+from benchmark.similarity import Degrees, LabelSimilarity, PairSimilarity, Similarity
+
+__version__ = "0.1.0"
+__all__ = [
+    "Degrees", "InvalidCodes", "LabelSimilarity", "PairSimilarity", "Similarity", "Split", "Splits", "TrainingFailed",
+    "UsageError", "as_multi_hot", "check_dataset", "check_method", "count", "evaluate", "get_dataset", "get_method",
+    "register_dataset", "register_method",
+]  # fmt: skip
