@@ -1,0 +1,112 @@
+"""Feature scaling, in one place for every method: centre with the training mean, give rows a common length.
+
+Features after a ReLU are non-negative, so without centring all angles are below 90 degrees and codes crowd
+together; networks moreover need inputs of unit size, which `gain="sqrt"` gives. What a method then does with
+the scaled rows does not live here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from benchmark.errors import UsageError
+
+MODES = ("center-l2", "center", "l2", "none")
+CHUNK_BYTES = 1 << 25  # of float32 rows at a time: bounds the memory of transform, whatever the split's size
+ROUNDING = 1e-6  # a row this much shorter than the mean is the mean, up to float32 rounding
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureScaling:
+    """Scaling learned on the training rows: `FeatureScaling.fit(train.features).transform(query.features)`.
+
+    Modes: "center" subtracts the training mean, "l2" divides each row by its length, "center-l2" does both in
+    that order, "none" neither. A row of length zero stays zero. Then everything is multiplied by `gain`.
+    """
+
+    mode: str
+    gain: float
+    mean: np.ndarray  # (d,) float32; zero where the mode does not centre
+
+    @classmethod
+    def fit(
+        cls,
+        train_features: np.ndarray | None,
+        mode: str = "center-l2",
+        gain: float | Literal["sqrt"] = 1.0,
+    ) -> FeatureScaling:
+        """Learn the mean of the training rows. `gain="sqrt"` means the square root of the dimension."""
+        if mode not in MODES:
+            raise UsageError(f"scaling '{mode}' is unknown, expected one of {', '.join(MODES)}")
+        features = _checked(train_features)
+        if not len(features):
+            raise UsageError("features: no training rows, expected at least one")
+        dimension = features.shape[1]
+        with np.errstate(invalid="ignore"):  # infinities of both signs: reported below, by row
+            mean = features.mean(axis=0, dtype=np.float64)
+        if not np.isfinite(mean).all():
+            _reject_non_finite(features, 0)
+        kept = mean if "center" in mode else np.zeros(dimension)
+        return cls(mode, float(np.sqrt(dimension) if gain == "sqrt" else gain), kept.astype(np.float32))
+
+    @property
+    def dimension(self) -> int:
+        return len(self.mean)
+
+    def transform(self, features: np.ndarray | None) -> np.ndarray:
+        """The scaled rows, (n, d) float32, in a new array."""
+        out = np.empty(_checked(features).shape, np.float32)
+        start = 0
+        for rows in self.chunks(features):
+            out[start : start + len(rows)] = rows
+            start += len(rows)
+        return out
+
+    def chunks(self, features: np.ndarray | None) -> Iterator[np.ndarray]:
+        """The scaled rows in order, a bounded number at a time."""
+        features = _checked(features)
+        if features.shape[1] != self.dimension:
+            raise UsageError(
+                f"features: {features.shape[1]} columns, expected the training set's {self.dimension}"
+            )
+        size = max(1, CHUNK_BYTES // (4 * self.dimension))
+        for start in range(0, len(features), size):
+            rows = np.array(
+                features[start : start + size], dtype=np.float32
+            )  # a copy: input is never modified
+            _reject_non_finite(rows, start)
+            yield self._scaled(rows)
+
+    def _scaled(self, rows: np.ndarray) -> np.ndarray:
+        if "center" in self.mode:
+            rows -= self.mean
+        factor = np.full((len(rows), 1), self.gain, np.float32)
+        if "l2" in self.mode:
+            length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+            zero = length <= ROUNDING * np.linalg.norm(self.mean)
+            factor = np.where(zero, 0, self.gain / np.where(zero, 1, length)).astype(np.float32)
+        rows *= factor
+        return rows
+
+
+def _checked(features: np.ndarray | None) -> np.ndarray:
+    if features is None:
+        raise UsageError(
+            "features: this split has none, expected (n, d); give images a backbone to extract them"
+        )
+    if np.ndim(features) != 2 or np.shape(features)[1] == 0:
+        raise UsageError(f"features: shape {np.shape(features)}, expected (n, d) with d > 0")
+    return np.asarray(features)
+
+
+def _reject_non_finite(rows: np.ndarray, start: int) -> None:
+    bad = ~np.isfinite(rows).all(axis=1)
+    if bad.any():
+        raise UsageError(
+            f"features: not finite (as float32) in {bad.sum()} rows, first is row {start + bad.argmax()}; "
+            "expected numbers only: extract them again or drop these rows"
+        )
