@@ -1,0 +1,122 @@
+"""What goes into the curves of a sheet: frames of (method, x, y) gathered from cells and payloads, not drawn here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from benchmark.report.figures import Drawing
+from benchmark.report.frame import Dataset, Sheet
+from benchmark.report.payloads import Payloads
+from benchmark.report.tables import cutoffs, methods
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ["method", "title", "x", "y", "std"]
+
+
+def curve_bits(cells: pd.DataFrame) -> int:
+    """Bits at which curves are shown: the paper's 64, else the most there are."""
+    bits = cells.loc[cells["status"] == "ok", "bits"]
+    return 64 if (bits == 64).any() else int(bits.max())
+
+
+def against_bits(cells: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Mean (and spread over seeds) of a score against the number of bits."""
+    import pandas as pd
+
+    scored = cells[(cells["status"] == "ok")].dropna(subset=[column]) if column in cells else cells.iloc[:0]
+    rows: list[tuple[Any, ...]] = []
+    for method, title in methods(scored):
+        for bits, group in scored[scored["method"] == method].groupby("bits"):
+            values = group[column].astype(float)
+            rows.append((method, title, bits, values.mean(), values.std() if len(values) > 1 else None))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def along(cells: pd.DataFrame, payloads: Payloads, x: str, y: str) -> pd.DataFrame:
+    """A stored curve of each method, averaged over seeds."""
+    import pandas as pd
+
+    parts = []
+    scored = cells[cells["status"] == "ok"]
+    for method, title in methods(scored):
+        group = scored[scored["method"] == method]
+        xs, ys = payloads.mean(group, x), payloads.mean(group, y)
+        if xs is not None and ys is not None and xs.shape == ys.shape:
+            parts.append(pd.DataFrame({"method": method, "title": title, "x": xs, "y": ys, "std": None}))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
+
+
+def three_panels(
+    sheet: Sheet, dataset: Dataset, payloads: Payloads
+) -> dict[str, tuple[pd.DataFrame, dict[str, Any]]]:
+    """P@H<=2 against bits, PR and P@N: name -> (data, panel options)."""
+    cells = sheet.of(dataset)
+    bits = curve_bits(cells)
+    at = cells[cells["bits"] == bits]
+    ticks = [int(b) for b in sorted(cells["bits"].unique())]
+    radius = {
+        "xlabel": "Number of bits",
+        "ylabel": "Precision",
+        "title": "Precision within radius 2",
+        "xticks": ticks,
+    }
+    recall = {
+        "xlabel": "Recall",
+        "ylabel": "Precision",
+        "title": f"Precision-recall @ {bits} bits",
+        "unit": True,
+    }
+    top_n = {
+        "xlabel": "Number of top returned images N",
+        "ylabel": "Precision",
+        "title": f"P@N @ {bits} bits",
+    }
+    return {
+        "radius": (against_bits(cells, "precision_at_radius_2"), radius),
+        "recall": (along(at, payloads, "recall", "precision"), recall),
+        "top-n": (along(at, payloads, "n", "precision_at_n"), top_n),
+    }
+
+
+def dataset_curves(sheet: Sheet, dataset: Dataset, payloads: Payloads) -> list[Drawing]:
+    """The paper's three panels of a data set, alone and as one strip, and MAP against bits."""
+    import pandas as pd
+
+    panels = three_panels(sheet, dataset, payloads)
+    stem = f"{dataset.slug}-{sheet.slug}"
+    drawings = []
+    for name, (data, panel) in panels.items():
+        if len(data):
+            title = f"{dataset.label}: {panel['title']}"
+            drawings.append(Drawing(f"{name}-{stem}", "curves", title, _alt(title, data), data, panel))
+    if all(len(data) for data, _ in panels.values()):
+        data = pd.concat([data.assign(panel=name) for name, (data, _) in panels.items()], ignore_index=True)
+        options = {"panels": {name: panel for name, (_, panel) in panels.items()}}
+        drawings.append(
+            Drawing(f"strip-{stem}", "strip", dataset.label, _alt(dataset.label, data), data, options)
+        )
+    data = against_bits(sheet.of(dataset), "map")
+    if len(data):
+        drawings.append(_map_against_bits(sheet, dataset, data, stem))
+    return drawings
+
+
+def _map_against_bits(sheet: Sheet, dataset: Dataset, data: pd.DataFrame, stem: str) -> Drawing:
+    cells = sheet.of(dataset)
+    known = cells["chance_map"].dropna() if "chance_map" in cells else []
+    label = f"MAP@{cutoffs(cells)}"
+    panel = {
+        "xlabel": "Number of bits",
+        "ylabel": label,
+        "xticks": [int(b) for b in sorted(cells["bits"].unique())],
+        "chance": float(known.iloc[0]) if len(known) else None,
+    }
+    title = f"{dataset.label}: {label}"
+    return Drawing(f"map-{stem}", "curves", title, _alt(title, data), data, panel)
+
+
+def _alt(title: str, data: pd.DataFrame) -> str:
+    names = ", ".join(dict.fromkeys(data["title"]))
+    return f"{title}. One line per method: {names}."

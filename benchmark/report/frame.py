@@ -1,0 +1,200 @@
+"""Records -> one pandas frame, and the frame -> sheets: what may stand in one table.
+
+Nothing is drawn or formatted here. A sheet holds the cells of one profile, one backbone and one kind of data (real
+or miniature); data sets of one name but another protocol, split or cut-off are different columns of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from benchmark.report.style import dataset_order, method_order
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Record = Mapping[str, Any]
+CELL = ["method", "params", "dataset", "protocol", "bits", "seed", "profile", "backbone"]
+VARIANTS = ("dph-f", "dph-w", "dph-q")
+
+
+def frame(records: Iterable[Record], stale: Collection[str] = ()) -> pd.DataFrame:
+    """One row per record, the newest record of each cell marked `current`."""
+    import pandas as pd
+
+    rows = [row(record) for record in records]
+    table = pd.DataFrame(_with_known_datasets(rows))
+    if table.empty:
+        return table
+    table["current"] = ~table["key"].isin(list(stale))
+    table = table.sort_values(["current", "ended", "key"], kind="stable")
+    # Of two results of one cell the older was made by code or data that has changed since: never mixed in.
+    table["current"] &= ~table.duplicated(CELL, keep="last")
+    table["_method"] = [method_order(m, f) for m, f in zip(table["method"], table["family"], strict=True)]
+    table["_dataset"] = [dataset_order(name) for name in table["dataset"]]
+    table = table.sort_values(["_dataset", "protocol", "_method", "params", "bits", "seed"], kind="stable")
+    return table.drop(columns=["_method", "_dataset"]).reset_index(drop=True)
+
+
+def _with_known_datasets(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A cell that failed early does not know its data set's title; cells that ran do."""
+    known = {row["dataset"]: row for row in rows if row["dataset_title"]}
+    for row in rows:
+        other = known.get(row["dataset"])
+        row["miniature"] = row["miniature"] or bool(other and other["miniature"])
+        row["dataset_title"] = other["dataset_title"] if other else row["dataset"]
+    return rows
+
+
+def row(record: Record) -> dict[str, Any]:
+    """One record flattened: the cell, what it was made from, its scalar scores, costs and health."""
+    cell, metrics = record["cell"], record.get("metrics") or {}
+    titles, provenance = record.get("titles") or {}, record.get("provenance") or {}
+    params = dict(cell.get("params") or {})
+    method, params = _variant(cell["method"], params)
+    flat = {
+        "key": record["key"],
+        "method": method,
+        "title": _variant_title(titles.get("method") or cell["method"], cell["method"], method),
+        "family": record.get("family") or "",
+        "params": json.dumps(params, sort_keys=True) if params else "",
+        "dataset": cell["dataset"],
+        "dataset_title": titles.get("dataset") or "",
+        "protocol": str(cell.get("protocol") or ""),
+        "bits": int(cell["bits"]),
+        "seed": int(cell["seed"]),
+        "profile": str(cell.get("profile") or ""),
+        "backbone": str(cell.get("backbone") or record.get("backbone") or ""),
+        "setup": setup(record),
+        "revision": str(record.get("dataset_revision") or ""),
+        "miniature": bool(record.get("miniature")),
+        "status": record["status"],
+        "reason": reason(record),
+        "ended": str(provenance.get("ended") or ""),
+        "peak_memory": record.get("peak_memory"),
+    }
+    flat |= {name: value for name, value in metrics.items() if not isinstance(value, (Mapping, list))}
+    flat |= {f"map_{group}": value for group, value in (metrics.get("map_groups") or {}).items()}
+    flat |= {f"seconds_{part}": value for part, value in (record.get("seconds") or {}).items()}
+    flat |= {f"health_{part}": value for part, value in (record.get("health") or {}).items()}
+    return flat
+
+
+def setup(record: Record) -> str:
+    """What must agree for two cells to be compared and is in no name: profile values, weights, evaluator."""
+    parts = record.get("parts") or {}
+    shared = {name: parts.get(name) for name in ("profile", "weights", "evaluator")}
+    return hashlib.sha256(json.dumps(shared, sort_keys=True, default=str).encode()).hexdigest()[:6]
+
+
+def _variant(method: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """DPH with variant="F" is the paper's DPH-F, a method of its own in every table."""
+    name = f"{method}-{str(params.get('variant', '')).lower().removeprefix('dph').lstrip('-')}"
+    if name in VARIANTS:
+        return name, {key: value for key, value in params.items() if key != "variant"}
+    return method, params
+
+
+def _variant_title(title: str, method: str, shown: str) -> str:
+    return title if method == shown else f"{title}-{shown.removeprefix(method + '-').upper()}"
+
+
+def reason(record: Record) -> str:
+    """Why a cell has no score, in one line; empty where it has one."""
+    if record["status"] == "ok":
+        return ""
+    error = record.get("error")
+    text = (
+        (error.get("message") or error.get("reason") or "") if isinstance(error, Mapping) else (error or "")
+    )
+    lines = str(text).strip().splitlines()
+    return f"{record['status'].replace('_', ' ')}: {lines[-1].strip()}" if lines else record["status"]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """One column group: a data set under one protocol, split and cut-off."""
+
+    name: str
+    title: str
+    protocol: str
+    revision: str
+    miniature: bool
+    label: str  # the title, with the protocol where two would be confused
+
+    @property
+    def slug(self) -> str:
+        return slug(self.label)
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """The current cells that may be compared with each other in one table."""
+
+    profile: str
+    backbone: str
+    miniature: bool
+    cells: pd.DataFrame
+
+    @property
+    def slug(self) -> str:
+        return slug("-".join(part for part in (self.profile, self.backbone or "features") if part))
+
+    def datasets(self) -> list[Dataset]:
+        columns = ["dataset", "dataset_title", "protocol", "revision", "miniature"]
+        rows = list(
+            self.cells[columns].drop_duplicates(["dataset", "protocol", "revision"]).itertuples(index=False)
+        )
+        titles = [row.dataset_title for row in rows]
+        found = []
+        for row in rows:
+            label = title = row.dataset_title
+            if row.miniature and "mini" not in label.lower():
+                label = title = f"{label} (miniature)"
+            if titles.count(row.dataset_title) > 1:
+                label = f"{title}, {row.protocol} {row.revision[:6]}"
+            found.append(Dataset(row.dataset, title, row.protocol, row.revision, row.miniature, label))
+        return found
+
+    def of(self, dataset: Dataset) -> pd.DataFrame:
+        """Cells of one data set, of all methods and parameters."""
+        cells = self.cells
+        same = (cells["dataset"] == dataset.name) & (cells["protocol"] == dataset.protocol)
+        return cells[same & (cells["revision"] == dataset.revision)]
+
+    def only(self, mask: Any) -> Sheet:
+        """The same sheet with some of its cells."""
+        return Sheet(self.profile, self.backbone, self.miniature, self.cells[mask])
+
+
+def slug(text: str) -> str:
+    """A file name made of lower-case letters, digits and single dashes."""
+    kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in text.lower())
+    return "-".join(part for part in kept.split("-") if part) or "unnamed"
+
+
+def sheets(table: pd.DataFrame) -> list[Sheet]:
+    """Current cells by profile, backbone and kind of data, the largest sheet first.
+
+    Where one profile or backbone name stands for several setups (an edited profile file, other weights), each
+    setup has its own sheet and shows its hash.
+    """
+    if table.empty:
+        return []
+    current = table[table["current"]]
+    named = ["profile", "backbone", "miniature"]
+    setups = current.groupby(named)["setup"].nunique()
+    found = []
+    for (profile, backbone, miniature, setup), cells in current.groupby([*named, "setup"], sort=False):
+        alone = setups[profile, backbone, miniature] == 1
+        found.append(Sheet(profile if alone else f"{profile} {setup}", backbone, miniature, cells))
+    return sorted(found, key=lambda sheet: -len(sheet.cells))
+
+
+def defaults(sheet: Sheet) -> Sheet:
+    """Only cells with default parameters: what ordinary tables show."""
+    return sheet.only(sheet.cells["params"] == "")

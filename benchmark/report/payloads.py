@@ -1,0 +1,74 @@
+"""The arrays behind the records, read once per key and averaged over seeds. Only the store opens files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KEPT = ("ap", "recall", "precision", "radius_precision", "radius_recall", "n", "precision_at_n", "class_ap")
+
+
+class Payloads:
+    """Arrays by record key. Codes are large and read again when asked for; the rest stays in memory."""
+
+    def __init__(self, store: Any, records: list[Mapping[str, Any]]) -> None:
+        self.store = store
+        self.records = {record["key"]: record for record in records}
+        self._kept: dict[str, dict[str, np.ndarray]] = {}
+        self._datasets: dict[str, dict[str, np.ndarray]] = {}
+
+    def of(self, key: str) -> dict[str, np.ndarray]:
+        """Scores and curve points of one record; empty where its payload is missing."""
+        if key not in self._kept:
+            arrays = self._read(key)
+            self._kept[key] = {name: np.asarray(arrays[name]) for name in KEPT if name in arrays}
+        return self._kept[key]
+
+    def codes(self, key: str) -> tuple[np.ndarray, np.ndarray] | None:
+        """Packed codes (query, database) of one record."""
+        arrays = self._read(key)
+        if "query_codes" not in arrays or "database_codes" not in arrays:
+            return None
+        return np.asarray(arrays["query_codes"]), np.asarray(arrays["database_codes"])
+
+    def _read(self, key: str) -> dict[str, np.ndarray]:
+        try:
+            return dict(self.store.payload(self.records[key]))
+        except (OSError, KeyError, ValueError):
+            return {}  # a lost payload costs its curves, not the report
+
+    def dataset(self, revision: str) -> dict[str, np.ndarray]:
+        """Labels, ids and class names of one split; empty where they were not kept."""
+        if revision not in self._datasets:
+            try:
+                self._datasets[revision] = dict(self.store.dataset(revision))
+            except (OSError, KeyError, ValueError):
+                self._datasets[revision] = {}
+        return self._datasets[revision]
+
+    def labels(self, revision: str) -> tuple[np.ndarray, np.ndarray] | None:
+        """Multi-hot labels (query, database)."""
+        arrays = self.dataset(revision)
+        if "query_labels" not in arrays or "database_labels" not in arrays:
+            return None
+        classes = int(arrays["classes"]) if "classes" in arrays else None
+        return _unpack(arrays["query_labels"], classes), _unpack(arrays["database_labels"], classes)
+
+    def mean(self, cells: pd.DataFrame, name: str) -> np.ndarray | None:
+        """An array averaged over the given cells (seeds); None where none has it or lengths differ."""
+        arrays = [self.of(key)[name] for key in cells["key"] if name in self.of(key)]
+        if not arrays or len({array.shape for array in arrays}) > 1:
+            return None
+        return arrays[0] if len(arrays) == 1 else np.mean(arrays, axis=0)
+
+
+def _unpack(packed: np.ndarray, classes: int | None) -> np.ndarray:
+    packed = np.asarray(packed)
+    if packed.dtype == bool:
+        return packed
+    return np.unpackbits(packed.view(np.uint8), axis=1, count=classes).astype(bool)

@@ -1,0 +1,121 @@
+"""A results folder with made-up cells: small, quick, and with every kind of outcome."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmark.store import Store
+
+QUALITY = {"dph": 0.62, "hashnet": 0.55, "itq": 0.4, "lsh": 0.2}
+TITLES = {"dph": "DPH", "hashnet": "HashNet", "itq": "ITQ", "lsh": "LSH"}
+FAMILY = {"dph": "deep", "hashnet": "deep", "itq": "unsupervised", "lsh": "data-independent"}
+DATASETS = {"imagenet-mini": "ImageNet-mini", "nus-mini": "NUS-WIDE-mini"}
+QUERIES, DATABASE, CLASSES = 60, 300, 12
+
+
+class Synthetic:
+    """Writes made-up cells into a store."""
+
+    def __init__(self, root: Path) -> None:
+        self.store = Store(root)
+        self.count = 0
+        self.rng = np.random.default_rng(0)
+
+    def dataset(self, revision: str) -> None:
+        query = np.eye(CLASSES, dtype=bool)[np.arange(QUERIES) % CLASSES]
+        database = np.eye(CLASSES, dtype=bool)[np.sort(np.arange(DATABASE) % CLASSES)]
+        self.store.save_dataset(
+            revision,
+            {
+                "query_labels": np.packbits(query, axis=1),
+                "database_labels": np.packbits(database, axis=1),
+                "train_class_counts": np.linspace(5, 200, CLASSES).astype(int),
+                "class_names": np.array([f"class {i}" for i in range(CLASSES)]),
+                "classes": np.array(CLASSES),
+            },
+        )
+
+    def cell(self, method: str, dataset: str, bits: int, seed: int = 0, **changes: Any) -> dict[str, Any]:
+        """Commit one cell; `changes` replace parts of the record."""
+        self.count += 1
+        key = f"{self.count:064x}"
+        ap = np.clip(self.rng.normal(QUALITY.get(method, 0.3) + bits / 600, 0.1, QUERIES), 0, 1)
+        revision = f"rev-{dataset}"
+        self.dataset(revision)
+        record = {
+            "key": key,
+            "cell": {
+                "method": method, "params": changes.pop("params", {}), "dataset": dataset, "protocol": "mini",
+                "bits": bits, "seed": seed, "profile": changes.pop("profile", "quick"), "backbone": "mini-cnn",
+            },
+            "status": "ok",
+            "parts": {"profile": {}, "weights": "w", "evaluator": 1, "sources": {"method": "s"}},
+            "titles": {"method": TITLES.get(method, method), "dataset": DATASETS.get(dataset, dataset)},
+            "family": FAMILY.get(method, "supervised"),
+            "miniature": dataset.endswith("-mini"),
+            "backbone": "mini-cnn",
+            "dataset_revision": revision,
+            "metrics": self.metrics(ap),
+            "seconds": {"load": 0.1, "fit": 2.0 * bits / 16, "encode": 0.2, "score": 0.05},
+            "peak_memory": 300_000_000,
+            "health": {"bit_balance": 0.1, "constant_bits": 0.0, "distinct": 250, "distinct_share": 0.8, "collapsed": False},
+            "audit": {"errors": [], "warnings": ["2 unlabelled rows"], "sizes": {"train": 500, "query": QUERIES}},
+            "training": {"step": [0, 10, 20], "loss": [1.0, 0.5, 0.4], "gradient_norm": [3.0, 2.0, 1.0]} if FAMILY.get(method) == "deep" else {},
+            "provenance": {"versions": {"torch": "2.13.0"}, "machine": {"processor": "x"}, "ended": f"2026-01-01T{self.count % 24:02d}:00:00"},
+            "error": None,
+        } | changes  # fmt: skip
+        self.store.commit(record, self.payload(ap, bits) if record["status"] == "ok" else None)
+        return record
+
+    def metrics(self, ap: np.ndarray) -> dict[str, Any]:
+        mean = float(ap.mean())
+        return {
+            "map": mean, "k": 100, "ties": "expected", "denominator": "hits", "empty": "zero", "map_all": mean * 0.8,
+            "map_best": mean + 0.02, "map_worst": mean - 0.02, "map_stable": mean, "precision_at_radius_2": mean * 0.9,
+            "empty_ball_share": 0.3, "chance_map": 0.09, "queries": QUERIES, "skipped_queries": 0,
+            "map_groups": {"head": mean + 0.1, "middle": mean, "tail": mean - 0.1},
+        }  # fmt: skip
+
+    def payload(self, ap: np.ndarray, bits: int) -> dict[str, np.ndarray]:
+        recall = np.linspace(0, 1, 101)
+        return {
+            "query_codes": self.rng.integers(0, 256, (QUERIES, bits // 8), dtype=np.uint8),
+            "database_codes": self.rng.integers(0, 256, (DATABASE, bits // 8), dtype=np.uint8),
+            "ap": ap,
+            "recall": recall,
+            "precision": ap.mean() * (1 - recall * 0.6),
+            "radius_precision": np.linspace(ap.mean(), 0.1, bits + 1),
+            "radius_recall": np.linspace(0, 1, bits + 1),
+            "n": np.arange(100, 1001, 100),
+            "precision_at_n": np.linspace(ap.mean(), 0.1, 10),
+            "class_ap": self.rng.random(CLASSES),
+        }
+
+    def grid(self, bits: tuple[int, ...] = (16, 32, 64), seeds: int = 1) -> Synthetic:
+        for dataset in DATASETS:
+            for method in QUALITY:
+                for length in bits:
+                    for seed in range(seeds):
+                        self.cell(method, dataset, length, seed)
+        return self
+
+
+@pytest.fixture
+def synthetic(tmp_path: Path) -> Synthetic:
+    return Synthetic(tmp_path / "results")
+
+
+@pytest.fixture(scope="session")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a report on the small grid, with a failure and a skip in it."""
+    from benchmark.report import render
+
+    folder = tmp_path_factory.mktemp("report")
+    made = Synthetic(folder / "results").grid()
+    error = {"kind": "skipped", "message": "needs <b>labels</b> & more", "traceback": ""}
+    made.cell("ksh", "nus-mini", 16, status="skipped", error=error, metrics={})
+    return render(made.store, folder / "out").parent
