@@ -13,7 +13,22 @@ from benchmark.similarity import Degrees, LabelSimilarity, PairSimilarity, Simil
 
 __version__ = "0.1.0"
 __all__ = [
-    "Degrees", "InvalidCodes", "LabelSimilarity", "PairSimilarity", "Similarity", "Split", "Splits", "TrainingFailed",
-    "UsageError", "as_multi_hot", "check_dataset", "check_method", "count", "evaluate", "get_dataset", "get_method",
-    "register_dataset", "register_method",
-]  # fmt: skip
+    "Degrees",
+    "InvalidCodes",
+    "LabelSimilarity",
+    "PairSimilarity",
+    "Similarity",
+    "Split",
+    "Splits",
+    "TrainingFailed",
+    "UsageError",
+    "as_multi_hot",
+    "check_dataset",
+    "check_method",
+    "count",
+    "evaluate",
+    "get_dataset",
+    "get_method",
+    "register_dataset",
+    "register_method",
+]

@@ -17,7 +17,7 @@ from typing import Any
 
 PACKAGE = Path(__file__).parent
 # Modules whose code decides a method's numbers. The rest of the package is plumbing, or has a version of its own.
-DECISIVE = ("benchmark.deep", "benchmark.scaling", "benchmark.similarity")
+DECISIVE = ("benchmark.deep", "benchmark.scaling", "benchmark.shallow", "benchmark.similarity")
 
 
 def canonical_json(value: Any) -> str:

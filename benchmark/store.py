@@ -108,7 +108,11 @@ class Store:
             content = _npz(payload)
             name = f"{key}.npz"
             _write(self.cells / name, content, "payload")
-            record["payload"] = {"file": name, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+            record["payload"] = {
+                "file": name,
+                "sha256": hashlib.sha256(content).hexdigest(),
+                "bytes": len(content),
+            }
         record["digest"] = digest(record)
         _write(self.cells / f"{key}.json", canonical_json(record).encode(), "record")
         self.checkpoint_path(key).unlink(missing_ok=True)

@@ -1,0 +1,209 @@
+"""The grid -> cells, and what is to be done about each: done, stale, failed, skipped or todo.
+
+Nothing here loads data or imports torch: re-planning a finished grid must cost next to nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from benchmark.contracts import HashDataset, MethodInfo
+from benchmark.deep.profile import Profile
+from benchmark.errors import UsageError
+from benchmark.evaluator import EVALUATOR_VERSION
+from benchmark.fingerprint import digest, method_sources
+from benchmark.registry import PAPER, get_method, methods
+from benchmark.store import SCHEMA_VERSION, Damaged, Store
+
+State = Literal["done", "stale", "failed", "skipped", "todo"]
+
+
+@dataclass(frozen=True)
+class DatasetChoice:
+    """A data set as the user named it, with what is needed to build it again in another process."""
+
+    spec: str
+    dataset: HashDataset
+    data_root: Path | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    backbone: str | None = None
+    weights: str | None = None
+    partial_weights: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training: what is run, and the key its result is stored under."""
+
+    method: MethodInfo
+    params: Mapping[str, Any]  # only those that differ from the method's defaults
+    choice: DatasetChoice
+    bits: int
+    seed: int
+    profile: Profile
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The cell as its record shows it."""
+        dataset = self.choice.dataset
+        return {
+            "method": self.method.name,
+            "params": dict(self.params),
+            "dataset": dataset.name,
+            "protocol": dataset.protocol,
+            "bits": self.bits,
+            "seed": self.seed,
+            "profile": self.profile.name,
+            "backbone": self.choice.backbone,
+        }
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """Everything that is hashed into the key, by name, so that `why` can tell what changed."""
+        from benchmark.deep.backbones import weights_id
+
+        backbone = self.choice.backbone
+        return {
+            "cell": self.identity,
+            "sources": method_sources(self.method.source),
+            "profile": self.profile.as_dict(),
+            "dataset": {
+                "revision": self.choice.dataset.revision,
+                "map_cutoff": self.choice.dataset.map_cutoff,
+            },
+            "weights": weights_id(backbone, self.choice.weights) if backbone else None,
+            "evaluator": EVALUATOR_VERSION,
+            "schema": SCHEMA_VERSION,
+        }
+
+    @property
+    def label(self) -> str:
+        """For people: `dph coco-mini 32 bits seed 0`."""
+        shown = "".join(f" {name}={value}" for name, value in self.params.items())
+        return f"{self.method.name}{shown} {self.choice.dataset.name} {self.bits} bits seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What the user asked for."""
+
+    methods: Sequence[str]
+    choices: Sequence[DatasetChoice]
+    bits: Sequence[int]
+    seeds: Sequence[int]
+    profile: Profile
+    params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # method -> parameter -> value
+    sweep: tuple[str, str, Sequence[Any]] | None = None  # method, parameter, values
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    cell: Cell
+    key: str
+    state: State
+    record: Mapping[str, Any] | None = None  # what is stored under the key, or the stale record of the same cell
+
+
+def method_names(words: Iterable[str]) -> list[str]:
+    """Names, `paper` (the twelve) or `all`, in the order given and once each."""
+    chosen: list[str] = []
+    for word in words:
+        if word == "paper":
+            chosen += [name for name in PAPER if name in methods.names()]
+        elif word == "all":
+            chosen += methods.names()
+        else:
+            chosen.append(get_method(word).info.name)
+    return list(dict.fromkeys(chosen))
+
+
+def cells(grid: Grid) -> list[Cell]:
+    """Every cell of the grid, data set by data set, each once."""
+    found = []
+    for choice, name in itertools.product(grid.choices, grid.methods):
+        info: MethodInfo = get_method(name).info
+        for params in _param_sets(grid, info):
+            for bits, seed in itertools.product(grid.bits, grid.seeds):
+                found.append(Cell(info, params, choice, bits, seed, grid.profile))
+    return found
+
+
+def _param_sets(grid: Grid, info: MethodInfo) -> list[dict[str, Any]]:
+    fixed = _changed(info, grid.params.get(info.name, {}))
+    sets = [fixed]
+    if grid.sweep and grid.sweep[0] == info.name:
+        _, parameter, values = grid.sweep
+        sets += [_changed(info, {**fixed, parameter: value}) for value in values]
+    unique = {digest(params): params for params in sets}
+    return list(unique.values())
+
+
+def _changed(info: MethodInfo, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Only what differs from the defaults, so that naming a default changes no key."""
+    for name in params:
+        if name not in info.parameters:
+            known = ", ".join(info.parameters) or "none"
+            raise UsageError(f"method '{info.name}' has no parameter '{name}'; it has: {known}")
+    return {name: value for name, value in params.items() if value != info.parameters[name]}
+
+
+def plan(grid: Grid, store: Store) -> list[PlannedCell]:
+    """Each cell with its key and its state in the store."""
+    wanted = cells(grid)
+    stale = _by_identity(store)
+    return [_planned(cell, store, stale) for cell in wanted]
+
+
+def _planned(cell: Cell, store: Store, by_identity: Mapping[str, Mapping[str, Any]]) -> PlannedCell:
+    parts = cell.parts
+    key = digest(parts)
+    try:
+        record = store.read(key)
+    except Damaged:
+        record = None
+    if record is not None and store.payload_is_there(record):
+        states: dict[str, State] = {"ok": "done", "skipped": "skipped"}
+        return PlannedCell(cell, key, states.get(record["status"], "failed"), record)
+    old = by_identity.get(digest(cell.identity))
+    return PlannedCell(cell, key, "stale" if old else "todo", old)
+
+
+def _by_identity(store: Store) -> dict[str, Mapping[str, Any]]:
+    """The newest record of each cell, whatever its key."""
+    newest: dict[str, Mapping[str, Any]] = {}
+    for record in store.records():
+        identity = digest(record["cell"])
+        ended = record.get("provenance", {}).get("ended", "")
+        if identity not in newest or ended > newest[identity].get("provenance", {}).get("ended", ""):
+            newest[identity] = record
+    return newest
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any], path: str = "") -> list[str]:
+    """Which hashed parts differ between two records' `parts`: what `why` prints."""
+    found = []
+    for name in sorted(set(old) | set(new)):
+        before, after = old.get(name), new.get(name)
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            found += differences(before, after, f"{path}{name}.")
+        elif before != after:
+            found.append(f"{path}{name}: {before} -> {after}")
+    return found
+
+
+def stale_keys(store: Store) -> set[str]:
+    """Records that a run today would not make: older code, older versions, or a newer record of the same cell."""
+    newest = {record["key"] for record in _by_identity(store).values()}
+    return {record["key"] for record in store.records() if record["key"] not in newest or _outdated(record)}
+
+
+def _outdated(record: Mapping[str, Any]) -> bool:
+    name, parts = record["cell"]["method"], record["parts"]
+    if (parts["evaluator"], parts["schema"]) != (EVALUATOR_VERSION, SCHEMA_VERSION):
+        return True
+    known = name in methods.names()
+    return bool(known and method_sources(get_method(name).info.source) != parts["sources"])

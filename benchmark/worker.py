@@ -1,0 +1,279 @@
+"""One cell: load, seed, fit, encode, score. Runs in a process of its own and writes nothing to results/.
+
+A method is given what it declared and no more, in read-only arrays. What comes back is a plain record and
+a payload of arrays; the submitting side commits them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from benchmark.audit import audit
+from benchmark.codes import check_codes, health, pack
+from benchmark.contracts import HashDataset, MethodInfo, Split, Splits
+from benchmark.deep.profile import Profile
+from benchmark.errors import InvalidCodes, TrainingFailed
+from benchmark.evaluator import count
+from benchmark.features import extract
+from benchmark.metrics import BALL, Scores, class_map, group_map
+from benchmark.provenance import peak_memory, provenance
+from benchmark.registry import get_dataset, get_method, load_plugin
+from benchmark.seeds import derive_seed
+
+
+@dataclass(frozen=True)
+class Request:
+    """All that a process needs to carry out one cell; plain data, so that it travels to any machine."""
+
+    key: str
+    identity: Mapping[str, Any]
+    parts: Mapping[str, Any]
+    dataset: str
+    data_root: str | None
+    dataset_parameters: Mapping[str, Any]
+    profile: Profile
+    backbone: str | None
+    weights: str | None
+    partial_weights: bool
+    plugins: Sequence[str] = ()
+    threads: int = 1
+    checkpoint: str | None = None
+    with_dataset: bool = False  # also return what the store keeps of the data set
+
+
+@dataclass
+class Outcome:
+    """What a cell came to: its record, its payload, and the data set's arrays where they were asked for."""
+
+    record: dict[str, Any]
+    payload: dict[str, np.ndarray] = field(default_factory=dict)
+    dataset: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+def run_cell(request: Request) -> Outcome:
+    """Carry out one cell; whatever the method does short of dying ends in a record with a status."""
+    use_threads(request.threads)
+    for plugin in request.plugins:
+        load_plugin(plugin)
+    info: MethodInfo = get_method(request.identity["method"]).info
+    record = blank_record(request, info)
+    outcome = Outcome(record)
+    try:
+        _carry_out(request, info, outcome)
+    except (Exception, SystemExit) as error:
+        record["status"] = status_of(error)
+        record["error"] = described(error)
+    record["peak_memory"] = peak_memory()
+    record["provenance"] = provenance(request.threads)
+    return outcome
+
+
+def blank_record(request: Request, info: MethodInfo) -> dict[str, Any]:
+    """A record that says what was asked for and not yet what came of it."""
+    return {
+        "key": request.key,
+        "cell": dict(request.identity),
+        "parts": dict(request.parts),
+        "status": "failed",
+        "titles": {"method": info.title},
+        "family": info.family,
+        "backbone": request.backbone,
+        "dataset_revision": request.parts["dataset"]["revision"],
+        "metrics": {},
+        "seconds": {},
+        "health": {},
+        "audit": {},
+        "training": {},
+        "error": None,
+        "provenance": provenance(request.threads),
+    }
+
+
+def status_of(error: BaseException) -> str:
+    if isinstance(error, InvalidCodes):
+        return "invalid_codes"
+    return "oom" if isinstance(error, MemoryError) else "failed"
+
+
+def described(error: BaseException) -> dict[str, str]:
+    """An exception as a record keeps it."""
+    kind = "training" if isinstance(error, TrainingFailed) else type(error).__name__
+    text = "".join(traceback.format_exception(error))
+    return {"kind": kind, "message": str(error)[:2000], "traceback": text[-4000:]}
+
+
+def use_threads(threads: int) -> None:
+    """Limit the libraries already loaded; those loaded later read the environment the runner has set."""
+    import sys
+
+    import threadpoolctl
+
+    threadpoolctl.threadpool_limits(threads)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(threads)
+
+
+def _carry_out(request: Request, info: MethodInfo, outcome: Outcome) -> None:
+    record, seconds = outcome.record, outcome.record["seconds"]
+    dataset = get_dataset(request.dataset, request.data_root, **request.dataset_parameters)
+    record["titles"]["dataset"], record["miniature"] = dataset.title, dataset.miniature
+    with _timed(seconds, "load"):
+        splits = load_splits(dataset, info, request)
+        audited = audit(splits, dataset.map_cutoff)
+    record["audit"] = audited.as_dict()
+    method = build_method(info, request)
+    reason = _unsupported(method, splits.train, request.identity["bits"])
+    if reason:
+        record["status"], record["error"] = "skipped", {"kind": "skipped", "message": reason, "traceback": ""}
+        return
+    with _timed(seconds, "fit"):
+        method.fit(shown(splits.train, info))
+    record["training"] = dict(getattr(method, "history", {}) or {})
+    with _timed(seconds, "encode"):
+        codes = {name: _encoded(method, splits.parts()[name], info, request) for name in ("query", "database")}
+    record["health"] = health(codes["database"])
+    with _timed(seconds, "score"):
+        _score(codes, splits, dataset, outcome)
+    if request.with_dataset:
+        outcome.dataset = dataset_arrays(splits)
+    record["status"] = "ok"
+
+
+@contextlib.contextmanager
+def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    start = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds[name] = round(time.perf_counter() - start, 4)
+
+
+def load_splits(dataset: HashDataset, info: MethodInfo, request: Request) -> Splits:
+    """The data as the method gets it: images for end-to-end training, else features at the profile's cut."""
+    splits = dataset.load()
+    depth = request.profile.training.train if info.input == "images" else "hash"
+    if request.backbone is None or depth == "all":
+        return splits
+    cut = "trunk" if depth == "last" else "penultimate"
+    partial = request.partial_weights
+    featured = extract(dataset, splits, request.backbone, request.weights, cut=cut, partial=partial)
+    without = {name: replace(split, images=None) for name, split in featured.parts().items()}
+    return replace(featured, **without)
+
+
+def prepare_data(request: Request) -> list[str]:
+    """Load once, so that features and weights are cached; what comes back are the audit's errors."""
+    use_threads(request.threads)
+    for plugin in request.plugins:
+        load_plugin(plugin)
+    dataset = get_dataset(request.dataset, request.data_root, **request.dataset_parameters)
+    splits = load_splits(dataset, get_method(request.identity["method"]).info, request)
+    return list(audit(splits, dataset.map_cutoff).errors)
+
+
+def build_method(info: MethodInfo, request: Request) -> Any:
+    """An instance with its parameters and a seed derived from named parts."""
+    cell = request.identity
+    seed = derive_seed(cell["dataset"], cell["method"], cell["bits"], cell["seed"])
+    extra = {}
+    if info.input == "images":
+        extra["training"] = replace(
+            request.profile.training,
+            backbone=request.backbone,
+            weights=request.weights,
+            partial_weights=request.partial_weights,
+            checkpoint=request.checkpoint,
+        )
+    return get_method(info.name)(cell["bits"], seed, **cell["params"], **extra)
+
+
+def shown(split: Split, info: MethodInfo, needs: Any = None) -> Split:
+    """What the method may see of a split, in arrays it cannot change."""
+    seen = split.visible(info.input, needs or info.needs)
+    for array in (seen.features, seen.labels):
+        if array is not None:
+            array.flags.writeable = False
+    return seen
+
+
+def _unsupported(method: Any, train: Split, bits: int) -> str | None:
+    declines = getattr(method, "unsupported", None)
+    return declines(train, bits) if declines else None
+
+
+def _encoded(method: Any, split: Split, info: MethodInfo, request: Request) -> np.ndarray:
+    codes = method.encode(shown(split, info, "nothing"))
+    return check_codes(codes, bits=request.identity["bits"], rows=len(split))
+
+
+def _score(codes: Mapping[str, np.ndarray], splits: Splits, dataset: HashDataset, outcome: Outcome) -> None:
+    counts = count(codes["query"], codes["database"], splits.query.labels, splits.database.labels)
+    scores = counts.score(k=dataset.map_cutoff)
+    by_group = group_map(scores.ap, splits.query.labels, outcome.record["audit"].get("groups", {}))
+    outcome.record["metrics"] = {
+        **headline(scores),
+        "map_all": counts.score(k=None).map,
+        "map_best": counts.score(k=scores.k, ties="best").map,
+        "map_worst": counts.score(k=scores.k, ties="worst").map,
+        "map_groups": {name: value for name, value in by_group.items() if np.isfinite(value)},
+    }
+    outcome.payload = payload(codes, scores, splits.query.labels)
+
+
+def headline(scores: Scores) -> dict[str, Any]:
+    """The single numbers of a record, with the conventions they were computed under."""
+    return {
+        "map": scores.map,
+        "k": scores.k,
+        "ties": scores.ties,
+        "denominator": scores.denominator,
+        "empty": scores.empty,
+        "precision_at_radius_2": float(scores.precision_at_radius[min(BALL, len(scores.precision_at_radius) - 1)]),
+        "empty_ball_share": scores.empty_ball_share,
+        "chance_map": scores.chance_map,
+        "queries": scores.queries,
+        "skipped_queries": scores.skipped,
+    }
+
+
+def payload(codes: Mapping[str, np.ndarray], scores: Scores, query_labels: Any) -> dict[str, np.ndarray]:
+    """The arrays of a record: codes to score again, per-query scores, curve points."""
+    recall, precision = scores.precision_recall
+    return {
+        "query_codes": pack(codes["query"]),
+        "database_codes": pack(codes["database"]),
+        "ap": scores.ap,
+        "recall": recall,
+        "precision": precision,
+        "radius_precision": scores.precision_at_radius,
+        "radius_recall": scores.recall_at_radius,
+        "radius_items": scores.items_at_radius,
+        "n": scores.n,
+        "precision_at_n": scores.precision_at_n,
+        "recall_at_n": scores.recall_at_n,
+        "class_ap": class_map(scores.ap, query_labels),
+    }
+
+
+def dataset_arrays(splits: Splits) -> dict[str, np.ndarray]:
+    """What the store keeps of a data set: enough to score, group and name rows without loading it."""
+    labels = {name: split.labels for name, split in splits.parts().items() if split.labels is not None}
+    arrays = {f"{name}_labels": np.packbits(value, axis=1) for name, value in labels.items() if name != "train"}
+    classes = labels["query"].shape[1]
+    arrays["classes"] = np.array(classes)
+    if "train" in labels:
+        arrays["train_class_counts"] = labels["train"].sum(axis=0)
+    names = splits.class_names or [str(number) for number in range(classes)]
+    arrays["class_names"] = np.array([str(name) for name in names])
+    for name in ("query", "database"):
+        ids = splits.parts()[name].ids
+        if ids is not None:
+            arrays[f"{name}_ids"] = np.array([str(one) for one in ids])
+    return arrays
