@@ -1,0 +1,244 @@
+"""Every score is compared with the slow, obvious way: rank the items, walk down the list, average over all orders."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmark import evaluate
+from benchmark.errors import UsageError
+from benchmark.evaluator import Counts, count
+from benchmark.metrics import (
+    average_precision,
+    chance_map,
+    class_map,
+    group_map,
+    precision_recall_curve,
+    score_counts,
+)
+
+DENOMINATORS = ("hits", "min_k_relevant", "relevant")
+
+
+def slow_ap(relevance, k, denominator, total):
+    found, precisions = 0, 0.0
+    for place, relevant in enumerate(relevance[:k], start=1):
+        if relevant:
+            found += 1
+            precisions += found / place
+    bound = {"hits": found, "min_k_relevant": min(k, total), "relevant": total}[denominator]
+    return precisions / bound if bound else 0.0
+
+
+def all_orders(levels):
+    """Every ranking of a list of levels, each a list of 0/1, as lists of relevance."""
+    rankings = [[]]
+    for level in levels:
+        rankings = [ranking + list(order) for ranking in rankings for order in permutations(level)]
+    return rankings
+
+
+def as_rows(levels):
+    items = np.array([[len(level) for level in levels]])
+    relevant = np.array([[sum(level) for level in levels]])
+    return items, relevant
+
+
+small_levels = st.lists(st.lists(st.integers(0, 1), max_size=4), min_size=1, max_size=3).filter(
+    lambda levels: 0 < sum(map(len, levels)) <= 9
+)
+
+
+@given(small_levels, st.integers(1, 10), st.sampled_from(DENOMINATORS))
+@settings(max_examples=300, deadline=None)
+def test_ap_is_the_mean_and_the_bounds_over_all_tie_orders(levels, k, denominator):
+    total = sum(map(sum, levels))
+    every = [slow_ap(order, k, denominator, total) for order in all_orders(levels)]
+    k = min(k, sum(map(len, levels)))
+    for ties, expected in (("expected", np.mean(every)), ("best", max(every)), ("worst", min(every))):
+        assert average_precision(*as_rows(levels), k, ties, denominator)[0] == pytest.approx(expected, abs=1e-12)
+
+
+@given(small_levels, st.integers(1, 9))
+@settings(max_examples=100, deadline=None)
+def test_precision_at_n_is_the_mean_and_the_bounds_over_all_tie_orders(levels, n):
+    n = min(n, sum(map(len, levels)))
+    every = [sum(order[:n]) / n for order in all_orders(levels)]
+    items, relevant = as_rows(levels)
+    counts = Counts(np.stack([items - relevant, relevant], axis=2))
+    for ties, expected in (("expected", np.mean(every)), ("best", max(every)), ("worst", min(every))):
+        assert score_counts(counts, ties=ties, n=[n]).precision_at_n[0] == pytest.approx(expected, abs=1e-12)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 400), st.sampled_from(DENOMINATORS))
+@settings(max_examples=60, deadline=None)
+def test_ap_of_one_cut_level_is_the_sum_over_the_hypergeometric_law(seed, k, denominator):
+    from scipy.stats import hypergeom
+
+    random = np.random.default_rng(seed)
+    items, relevant = np.zeros((1, 2), int), np.zeros((1, 2), int)
+    items[0] = random.integers(0, 40), k + random.integers(1, 500)
+    relevant[0] = random.integers(0, items[0] + 1)
+    k = int(items[0, 0] + k)
+    law = hypergeom(items[0, 1], relevant[0, 1], k - items[0, 0])
+    total = relevant.sum()
+    expected = 0.0
+    whole = sum_of_level(0, 0, items[0, 0], relevant[0, 0])
+    for m in range(k - items[0, 0] + 1):
+        bound = {"hits": relevant[0, 0] + m, "min_k_relevant": min(k, total), "relevant": total}[denominator]
+        if bound:
+            part = sum_of_level(items[0, 0], relevant[0, 0], k - items[0, 0], m)
+            expected += law.pmf(m) * (whole + part) / bound
+    assert average_precision(items, relevant, k, "expected", denominator)[0] == pytest.approx(expected, abs=1e-11)
+
+
+def sum_of_level(before, hits, slots, found):
+    """E[sum of rel P] over a level of `slots` places with `found` relevant, term by term."""
+    pair = (found - 1) / (slots - 1) if slots > 1 else 0.0
+    return sum(found / slots / (before + j) * (hits + 1 + (j - 1) * pair) for j in range(1, slots + 1))
+
+
+def test_ap_keeps_its_precision_at_millions_of_items():
+    from fractions import Fraction
+
+    items, relevant = np.array([[10**6, 3, 10**6]]), np.array([[7, 2, 1000]])
+    k = 10**6 + 3
+    big = sum_of_level(0, 0, 10**6, 7)
+    small = sum(Fraction(2, 3) * Fraction(1, 10**6 + j) * (8 + (j - 1) * Fraction(1, 2)) for j in range(1, 4))
+    assert average_precision(items, relevant, k)[0] == pytest.approx((big + float(small)) / 9, rel=1e-12)
+
+
+def random_case(seed, bits, queries, items, classes):
+    random = np.random.default_rng(seed)
+    codes = [np.where(random.random((n, bits)) < 0.5, -1, 1) for n in (queries, items)]
+    labels = [random.random((n, classes)) < 0.3 for n in (queries, items)]
+    return codes[0], codes[1], labels[0], labels[1]
+
+
+case = st.builds(
+    random_case, st.integers(0, 2**32), st.integers(1, 9), st.integers(1, 5), st.integers(1, 60), st.integers(1, 4)
+)
+
+
+@given(case, st.integers(1, 70), st.sampled_from(DENOMINATORS), st.sampled_from(["zero", "skip", "zero_all"]))
+@settings(max_examples=150, deadline=None)
+def test_stable_ties_follow_the_database_order(arrays, k, denominator, empty):
+    query, database, query_labels, database_labels = arrays
+    expected, precision = [], []
+    for code, own in zip(query, query_labels, strict=True):
+        order = sorted(range(len(database)), key=lambda i: (code != database[i]).sum())
+        relevance = [bool((own & database_labels[i]).any()) for i in order]
+        precision.append(sum(relevance[:10]) / min(10, len(database)))
+        ap = slow_ap(relevance, min(k, len(database)), denominator, sum(relevance))
+        dropped = {"zero": not any(relevance), "skip": not any(relevance[:k]), "zero_all": False}[empty]
+        expected.append(np.nan if dropped else ap)
+    scores = evaluate(*arrays, k, ties="stable", denominator=denominator, empty=empty, n=[10])
+    np.testing.assert_allclose(scores.ap, expected, atol=1e-12)
+    assert scores.precision_at_n[0] == pytest.approx(np.mean(precision), abs=1e-12)
+    assert scores.skipped == np.isnan(expected).sum()
+    bounds = {"denominator": denominator, "empty": "zero_all"}
+    worst, best = (evaluate(*arrays, k, ties=ties, **bounds).ap for ties in ("worst", "best"))
+    inside = ~np.isnan(scores.ap)
+    assert (worst - 1e-12 <= scores.ap)[inside].all()
+    assert (scores.ap <= best + 1e-12)[inside].all()
+
+
+@given(case)
+@settings(max_examples=100, deadline=None)
+def test_radius_scores_are_those_of_the_ball(arrays):
+    query, database, query_labels, database_labels = arrays
+    scores = evaluate(*arrays)
+    distance = (query[:, None] != database[None]).sum(axis=2)
+    relevant = (query_labels[:, None] & database_labels[None]).any(axis=2)
+    for radius in range(query.shape[1] + 1):
+        ball = [np.flatnonzero(row <= radius) for row in distance]
+        precision = [row[near].mean() if len(near) else 0.0 for row, near in zip(relevant, ball, strict=True)]
+        recall = [row[near].sum() / row.sum() for row, near in zip(relevant, ball, strict=True) if row.any()]
+        assert scores.precision_at_radius[radius] == pytest.approx(np.mean(precision))
+        assert scores.empty_balls_at_radius[radius] == pytest.approx(np.mean([not len(near) for near in ball]))
+        assert scores.items_at_radius[radius] == pytest.approx(np.mean([len(near) for near in ball]))
+        if recall:
+            assert scores.recall_at_radius[radius] == pytest.approx(np.mean(recall))
+    assert scores.empty_ball_share == scores.empty_balls_at_radius[min(2, query.shape[1])]
+
+
+def slow_curve(items, relevant):
+    """One query: the points of non-empty radii, the first of each recall, joined by straight lines."""
+    points = {}
+    for radius in range(len(items)):
+        retrieved, hits = sum(items[: radius + 1]), sum(relevant[: radius + 1])
+        if retrieved:
+            points.setdefault(hits / sum(relevant), hits / retrieved)
+    return np.interp(np.linspace(0, 1, 101), list(points), list(points.values()))
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), min_size=5, max_size=5), min_size=1, max_size=4)
+)
+@settings(max_examples=200, deadline=None)
+def test_precision_recall_joins_the_points_of_the_radii(rows):
+    counts = np.array(rows)
+    items, relevant = counts.sum(axis=2), counts[:, :, 1]
+    slow = [slow_curve(a, b) for a, b in zip(items.tolist(), relevant.tolist(), strict=True) if sum(b)]
+    recall, precision = precision_recall_curve(items, relevant)
+    assert recall[50] == 0.5
+    np.testing.assert_allclose(precision, np.mean(slow, axis=0) if slow else np.full(101, np.nan), atol=1e-12)
+
+
+@given(case, st.integers(1, 70))
+@settings(max_examples=60, deadline=None)
+def test_chance_is_the_score_of_a_constant_code(arrays, k):
+    query, database, query_labels, database_labels = arrays
+    scores = evaluate(*arrays, k)
+    constant = evaluate(np.ones_like(query), np.ones_like(database), query_labels, database_labels, k)
+    np.testing.assert_allclose(scores.chance_map, constant.map, atol=1e-12)
+    np.testing.assert_allclose(chance_map(query_labels, database_labels, k), constant.map, atol=1e-12)
+
+
+def test_a_perfect_code_scores_one_and_a_cut_off_beyond_the_database_means_all_of_it():
+    codes = np.array([[1, 1], [-1, -1], [1, 1], [-1, -1]])
+    scores = evaluate(codes[:2], codes, [0, 1], [0, 1, 0, 1], k=10**6)
+    assert scores.map == 1
+    assert scores.k == 4
+    assert list(scores.n) == [4]
+
+
+def test_no_relevant_pair_gives_nan_and_no_query():
+    scores = evaluate(np.ones((2, 4)), np.ones((3, 4)), [0, 1], [2, 2, 3])
+    assert np.isnan(scores.map)
+    assert scores.queries == 0
+    assert scores.skipped == 2
+    assert np.isnan(scores.precision_recall[1]).all()
+    assert np.isnan(scores.recall_at_n).all()
+    assert evaluate(np.ones((2, 4)), np.ones((3, 4)), [0, 1], [2, 2, 3], empty="zero_all").map == 0
+
+
+def test_classes_and_groups_average_the_queries_that_carry_them():
+    ap = np.array([1.0, 0.5, np.nan, 0.0])
+    labels = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 0]])
+    np.testing.assert_allclose(class_map(ap, labels), [0.75, 0.5, np.nan])
+    groups = group_map(ap, labels, {"head": [0, 1], "tail": [2]})
+    assert groups["head"] == 0.625
+    assert np.isnan(groups["tail"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"k": 0}, "k: 0"),
+        ({"ties": "random"}, "ties: 'random'"),
+        ({"denominator": "all"}, "denominator"),
+        ({"empty": "drop"}, "empty"),
+        ({"n": [0]}, "n: "),
+    ],
+)
+def test_unknown_conventions_are_named(arguments, message):
+    with pytest.raises(UsageError, match=message):
+        evaluate(np.ones((1, 2)), np.ones((1, 2)), [0], [0], **arguments)
+
+
+def test_stable_ties_cannot_be_read_off_counts():
+    with pytest.raises(UsageError, match="stable"):
+        count(np.ones((1, 2)), np.ones((1, 2)), [0], [0]).score(ties="stable")
