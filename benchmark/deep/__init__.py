@@ -1,5 +1,37 @@
-"""What deep methods share. Importing this package does not import torch."""
+"""What deep methods share: a trainer, samplers, and the stable pieces of losses. Importing it does not import torch.
+
+A new pairwise method is a subclass of `PairwiseMethod` with one method, `loss(codes, similarity, step)`.
+"""
 
 from benchmark.deep.lazy import torch
+from benchmark.deep.method import DeepMethod, PairwiseMethod
+from benchmark.deep.pieces import (
+    Codes,
+    Counts,
+    PairBlock,
+    PairGraph,
+    binary,
+    cosine,
+    cross_entropy,
+    log_cosh,
+    squared_distance,
+)
+from benchmark.deep.profile import Profile, Training, load_profile
 
-__all__ = ["torch"]
+__all__ = [
+    "Codes",
+    "Counts",
+    "DeepMethod",
+    "PairBlock",
+    "PairGraph",
+    "PairwiseMethod",
+    "Profile",
+    "Training",
+    "binary",
+    "cosine",
+    "cross_entropy",
+    "load_profile",
+    "log_cosh",
+    "squared_distance",
+    "torch",
+]

@@ -1,0 +1,70 @@
+"""The network of a deep method: what a backbone contributes, the fixed scaling of its output, and the hash layer.
+
+The only module of this package, beside the backbones, that imports torch when it is imported. How the network is
+trained lives in `trainer.py`.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from benchmark.deep.profile import Training
+from benchmark.scaling import FeatureScaling
+
+
+class Scale(nn.Module):
+    """`FeatureScaling` inside a network: fixed from the training set before training starts.
+
+    Penultimate features come out of a ReLU: without centring all codes start alike, and several methods never
+    leave that state.
+    """
+
+    mean: torch.Tensor
+
+    def __init__(self, scaling: FeatureScaling) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.from_numpy(scaling.mean.copy()))
+        self.normalise, self.gain = scaling.mode in ("l2", "center-l2"), scaling.gain
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        features = features - self.mean
+        if self.normalise:
+            features = nn.functional.normalize(features, eps=1e-8)
+        return self.gain * features
+
+
+class HashNetwork(nn.Module):
+    """Inputs -> body -> fixed scaling -> head -> raw outputs u, (n, bits). Bodies and scaling may be empty."""
+
+    def __init__(self, body: nn.Module, scale: nn.Module, head: nn.Module) -> None:
+        super().__init__()
+        self.body, self.scale, self.head = body, scale, head
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        outputs: torch.Tensor = self.head(self.scale(self.body(inputs)))
+        return outputs
+
+
+def hash_layer(dimension: int, bits: int, deviation: float) -> nn.Module:
+    """A linear layer with weights N(0, deviation^2) and zero bias."""
+    layer = nn.Linear(dimension, bits)
+    nn.init.normal_(layer.weight, std=deviation)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+def parameter_groups(network: HashNetwork, training: Training) -> list[dict[str, object]]:
+    """Parameters with their rate and decay: the head learns `hash_rate` times faster, biases do not decay."""
+    groups: list[dict[str, object]] = []
+    for part, rate in ((network.body, 1.0), (network.head, training.hash_rate)):
+        for name, parameter in part.named_parameters():
+            bias = name.endswith("bias")
+            groups.append(
+                {
+                    "params": [parameter],
+                    "rate": rate * (training.bias_rate if bias else 1.0),
+                    "weight_decay": 0.0 if bias else training.weight_decay,
+                }
+            )
+    return groups

@@ -1,0 +1,124 @@
+"""The stable pieces that losses are written with: likelihoods, penalties, weights, and what a batch holds.
+
+Everything works on tensors of any floating type and stays finite at any finite input. No loss lives here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from benchmark.deep.lazy import torch
+from benchmark.similarity import Similarity
+
+NORM_FLOOR = 1e-8  # of a code that is all zero, whose direction is undefined
+COSINE_EDGE = 1e-6  # keeps (1 - q) ** gamma away from 0, where its slope is infinite for gamma < 1
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Raw network outputs u of the two streams, (B, K) each, before tanh or sign."""
+
+    rows: torch.Tensor
+    columns: torch.Tensor
+
+    @property
+    def both(self) -> torch.Tensor:
+        return torch.cat([self.rows, self.columns])
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Numbers of known pairs, similar pairs and dissimilar pairs: |S_i|, |S_i^1|, |S_i^0| per item, or |S| in all."""
+
+    total: torch.Tensor
+    similar: torch.Tensor
+    dissimilar: torch.Tensor
+
+    def floored(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The three counts, none below 1, to divide by: an item without a similar pair has no weight to compute."""
+        return self.total.clamp_min(1), self.similar.clamp_min(1), self.dissimilar.clamp_min(1)
+
+    def to(self, device: torch.device) -> Counts:
+        return Counts(self.total.to(device), self.similar.to(device), self.dissimilar.to(device))
+
+
+@dataclass(frozen=True)
+class PairBlock:
+    """s_ij between the rows and the columns of a batch: 1 or 0 in `similar`; `known` is 0 where it is unknown."""
+
+    similar: torch.Tensor
+    known: torch.Tensor
+    rows: Counts  # of each row, over the whole training set
+    columns: Counts
+    whole: Counts  # of the whole training set
+
+    def mean(self, values: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
+        """The mean of `values` over known pairs, weighted; 0 where no pair is known."""
+        weights = self.known if weights is None else self.known * weights
+        return (weights * values).sum() / weights.sum().clamp_min(torch.finfo(values.dtype).tiny)
+
+    def to(self, device: torch.device) -> PairBlock:
+        parts = (self.similar, self.known, self.rows, self.columns, self.whole)
+        return PairBlock(*(part.to(device) for part in parts))
+
+    def counted(self) -> tuple[Counts, Counts]:
+        """The degrees of rows and of columns inside this block alone."""
+        similar = self.similar * self.known
+        return _count(self.known, similar, 1), _count(self.known, similar, 0)
+
+
+def _count(known: torch.Tensor, similar: torch.Tensor, axis: int) -> Counts:
+    total, positive = known.sum(axis), similar.sum(axis)
+    return Counts(total, positive, total - positive)
+
+
+class PairGraph:
+    """The similarity of a training set, ready to be cut into blocks."""
+
+    def __init__(self, similarity: Similarity, self_pairs: bool = False) -> None:
+        self.similarity, self.self_pairs = similarity, self_pairs
+        degrees = similarity.degrees()
+        counts = np.stack([degrees.total, degrees.similar, degrees.dissimilar]).astype(np.float32)
+        self._degrees = torch.from_numpy(counts)
+        self._whole = Counts(*self._degrees.sum(1))
+
+    def __len__(self) -> int:
+        return len(self.similarity)
+
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> PairBlock:
+        """All pairs between these rows and these columns; an item's pair with itself counts only on request."""
+        similar, known = self.similarity.block(rows, columns)
+        if not self.self_pairs:
+            known = known & (rows[:, None] != columns[None, :])
+        degrees = [Counts(*self._degrees[:, torch.from_numpy(items)]) for items in (rows, columns)]
+        return PairBlock(torch.from_numpy(similar).float(), torch.from_numpy(known).float(), *degrees, self._whole)
+
+
+def cross_entropy(logit: torch.Tensor, similar: torch.Tensor) -> torch.Tensor:
+    """-log p(s | t) with p = sigmoid(t), element by element: softplus(t) - s t, stable at any t."""
+    return logit.clamp_min(0) + torch.log1p(torch.exp(-logit.abs())) - similar * logit
+
+
+def log_cosh(x: torch.Tensor) -> torch.Tensor:
+    """log cosh(x), a smooth |x|, stable at any x."""
+    return x.abs() + torch.log1p(torch.exp(-2 * x.abs())) - log(2)
+
+
+def cosine(rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
+    """cos(h_i, h_j) for all pairs, strictly inside (-1, 1); 0 where a code is zero."""
+    unit = [h / h.norm(dim=1, keepdim=True).clamp_min(NORM_FLOOR) for h in (rows, columns)]
+    return (unit[0] @ unit[1].T).clamp(-1 + COSINE_EDGE, 1 - COSINE_EDGE)
+
+
+def squared_distance(rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
+    """||u_i - u_j||^2 for all pairs, without a (B, B, K) tensor."""
+    squares = rows.square().sum(1)[:, None] + columns.square().sum(1)[None, :]
+    return (squares - 2 * rows @ columns.T).clamp_min(0)
+
+
+def binary(outputs: torch.Tensor) -> torch.Tensor:
+    """b = +1 where u > 0, else -1: never 0, as sign() would be."""
+    return torch.where(outputs > 0, 1.0, -1.0).to(outputs.dtype)

@@ -1,0 +1,65 @@
+"""Which training rows meet in which step. Every draw is a function of the seed and the step alone.
+
+So a resumed training, or one whose batches are made by worker processes, sees exactly the same batches. What is
+done with a batch lives in `method.py`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmark.errors import UsageError
+from benchmark.seeds import generator
+from benchmark.similarity import PairSimilarity, Similarity
+
+
+class Stream:
+    """An endless shuffled stream of `size` rows, cut into batches: every row once before any row twice."""
+
+    def __init__(self, size: int, batch: int, *seed: object) -> None:
+        if size < 1:
+            raise UsageError("training: no rows, expected at least one")
+        self.size, self.batch, self._seed = size, min(batch, size), seed
+        self._shuffled: dict[int, np.ndarray] = {}  # the latest epochs
+
+    def _epoch(self, epoch: int) -> np.ndarray:
+        if epoch not in self._shuffled:
+            self._shuffled = {key: rows for key, rows in self._shuffled.items() if key == epoch - 1}
+            self._shuffled[epoch] = generator("stream", *self._seed, epoch).permutation(self.size)
+        return self._shuffled[epoch]
+
+    def draw(self, step: int) -> np.ndarray:
+        """The rows of batch number `step`."""
+        epoch, start = divmod(step * self.batch, self.size)
+        rows = self._epoch(epoch)[start : start + self.batch]
+        if len(rows) == self.batch:
+            return rows
+        return np.concatenate([rows, self._epoch(epoch + 1)[: self.batch - len(rows)]])
+
+
+class PairStreams:
+    """Rows and columns of the blocks of pairs that pairwise losses see.
+
+    Where every pair is known: two independent streams of training rows. From an explicit list of pairs, of which
+    two independent streams would hardly meet any: a stream of listed pairs, whose first members are the rows and
+    whose second members are the columns, in random orientation. All known pairs inside the block then count.
+    """
+
+    def __init__(self, similarity: Similarity, batch: int, seed: int) -> None:
+        self._pairs = similarity.pairs if isinstance(similarity, PairSimilarity) else None
+        self._seed = seed
+        if self._pairs is None:
+            self._rows = Stream(len(similarity), batch, seed, "rows")
+            self._columns = Stream(len(similarity), batch, seed, "columns")
+        elif len(self._pairs):
+            self._rows = Stream(len(self._pairs), batch, seed, "pairs")
+        else:
+            raise UsageError("training: the pair list is empty, expected at least one known pair")
+
+    def draw(self, step: int) -> tuple[np.ndarray, np.ndarray]:
+        """(rows, columns) of batch number `step`."""
+        if self._pairs is None:
+            return self._rows.draw(step), self._columns.draw(step)
+        pairs = self._pairs[self._rows.draw(step)]
+        turn = generator("turn", self._seed, step).random(len(pairs)) < 0.5
+        return np.where(turn, pairs[:, 1], pairs[:, 0]), np.where(turn, pairs[:, 0], pairs[:, 1])

@@ -1,0 +1,141 @@
+"""DPH, Deep Priority Hashing, the method the benchmark reproduces, and the three variants of its ablation.
+
+Equation numbers are the paper's. `mode="paper"` follows its text; `mode="authors"` does what the released code does,
+which differs in more than constants (weights in the gradient only, similar pairs only, another quantisation term).
+"""
+
+from benchmark import UsageError, register_method
+from benchmark.deep import (
+    Codes,
+    Counts,
+    PairBlock,
+    PairwiseMethod,
+    Training,
+    cosine,
+    cross_entropy,
+    log_cosh,
+    torch,
+)
+
+PAPER = "Cao et al., ACM MM 2018"
+
+
+@register_method("dph", title="DPH", family="deep", input="images", needs="similarity", paper=PAPER)
+class DPH(PairwiseMethod):
+    """Minimise L + Q (eq. 15): priority cross-entropy over pairs, priority quantisation over images.
+
+    Both priorities are constants of the gradient, as in the weighted-likelihood reading of eq. 5. L is divided by
+    the sum of alpha and Q by images times bits, so that rates do not depend on n, batch or bits.
+    """
+
+    focal = False  # q_ij := p_ij, the focal loss's own measure of difficulty
+    weighted = True  # w_ij = alpha_ij (1 - q_ij)^gamma; else 1
+    quantized = True  # Q is there
+
+    def __init__(
+        self,
+        bits: int,
+        seed: int = 0,
+        *,
+        gamma: float = 0.1,  # exponent of the priority, eq. 7 and 12; the paper does not state it, the code has 0.1
+        beta: float | None = None,  # bandwidth of the sigmoid, eq. 6; None: 10 / bits
+        inverse_epsilon: float = 0.1,  # 1/epsilon of the prior, eq. 11; mode "authors": weight of its quantisation
+        alpha_scope: str = "dataset",  # degrees |S_i| over the whole training graph (eq. 9), or in the "batch"
+        mode: str = "paper",  # or "authors"
+        beta_bug: bool = True,  # mode "authors": its gradient lacks the factor beta
+        scaling: str = "center-l2",
+        training: Training | None = None,
+    ) -> None:
+        super().__init__(bits, seed, scaling=scaling, training=training)
+        for name, value, known in (
+            ("alpha_scope", alpha_scope, ("dataset", "batch")),
+            ("mode", mode, ("paper", "authors")),
+        ):
+            if value not in known:
+                raise UsageError(f"dph: {name} = {value!r}, expected {known[0]!r} or {known[1]!r}")
+        self.gamma, self.beta = gamma, 10 / bits if beta is None else beta
+        self.inverse_epsilon, self.alpha_scope, self.mode, self.beta_bug = (
+            inverse_epsilon,
+            alpha_scope,
+            mode,
+            beta_bug,
+        )
+
+    def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
+        h, g = torch.tanh(codes.rows), torch.tanh(codes.columns)
+        nll = cross_entropy(self.beta * h @ g.T, similarity.similar)  # -log p_ij, eq. 6
+        pairwise = self.priority_cross_entropy if self.mode == "paper" else self.authors_cross_entropy
+        quantization = self.priority_quantization if self.mode == "paper" else self.authors_quantization
+        total = pairwise(nll, h.detach(), g.detach(), similarity)
+        return total + self.inverse_epsilon * quantization(torch.cat([h, g])) if self.quantized else total
+
+    def priority_cross_entropy(self, nll, h, g, similarity: PairBlock) -> torch.Tensor:
+        """L of eq. 10: -sum alpha_ij (1 - q_ij)^gamma log p_ij, over sum alpha_ij."""
+        if not self.weighted:
+            return similarity.mean(nll)
+        modulation = self.difficulty(nll, h, g, similarity) ** self.gamma
+        return similarity.mean(modulation * nll, self.alpha(similarity))
+
+    def difficulty(self, nll, h, g, similarity: PairBlock) -> torch.Tensor:
+        """1 - q_ij of eq. 8: (1 - cos)/2 for similar and (1 + cos)/2 for dissimilar pairs; 1 - p_ij in DPH-F."""
+        if self.focal:
+            return -torch.expm1(-nll.detach())
+        return (1 + (1 - 2 * similarity.similar) * cosine(h, g)) / 2
+
+    def alpha(self, similarity: PairBlock) -> torch.Tensor:
+        """eq. 9: |S_i||S_j| / sqrt(|S_i^1||S_j^1|) for similar pairs, with S^0 for dissimilar ones."""
+        whole = (similarity.rows, similarity.columns)
+        rows, columns = whole if self.alpha_scope == "dataset" else similarity.counted()
+        similar, dissimilar = zip(_roots(rows), _roots(columns), strict=True)
+        return torch.where(similarity.similar > 0, torch.outer(*similar), torch.outer(*dissimilar))
+
+    def priority_quantization(self, h: torch.Tensor) -> torch.Tensor:
+        """Q of eq. 14 without its constant: (1 - q_i)^gamma || |h_i| - 1 ||_1, q_i = (1 + cos(|h_i|, 1))/2 of eq. 13."""
+        size = h.detach().abs()
+        hard = (1 - cosine(size, torch.ones_like(size[:1]))) / 2
+        return (hard**self.gamma * (h.abs() - 1).abs()).mean()
+
+    def authors_cross_entropy(self, nll, h, g, similarity: PairBlock) -> torch.Tensor:
+        """A loss whose gradient is the released code's: (2/C) sum a_ij (f_ij / mean f) nll_ij, C = sum a_ij."""
+        a, f = torch.ones_like(nll), torch.ones_like(nll)
+        if self.weighted:
+            rows, columns = similarity.counted()
+            (total, row, _), (other, column, _) = rows.floored(), columns.floored()
+            a = torch.where(
+                similarity.similar > 0, torch.outer((total / row).sqrt(), (other / column).sqrt()), 1.0
+            )
+            f = self.difficulty(nll, h, g, similarity) ** self.gamma
+        scale = 2 / self.beta if self.beta_bug else 2
+        return scale * similarity.mean(f / similarity.mean(f).clamp_min(1e-8) * nll, a)
+
+    @staticmethod
+    def authors_quantization(h: torch.Tensor) -> torch.Tensor:
+        """The released code's: log cosh(|h_ik| - 1) summed over bits, without priority."""
+        return log_cosh(h.abs() - 1).sum(1).mean()
+
+
+def _roots(degrees: Counts) -> tuple[torch.Tensor, torch.Tensor]:
+    """|S_i| / sqrt(|S_i^1|) and |S_i| / sqrt(|S_i^0|): the two factors of alpha that belong to one image."""
+    total, similar, dissimilar = degrees.floored()
+    return total / similar.sqrt(), total / dissimilar.sqrt()
+
+
+@register_method("dph-f", title="DPH-F", family="deep", input="images", needs="similarity", paper=PAPER)
+class DPHF(DPH):
+    """DPH with the focal loss's difficulty, q_ij = p_ij."""
+
+    focal = True
+
+
+@register_method("dph-w", title="DPH-W", family="deep", input="images", needs="similarity", paper=PAPER)
+class DPHW(DPH):
+    """DPH without pair weights, w_ij = 1."""
+
+    weighted = False
+
+
+@register_method("dph-q", title="DPH-Q", family="deep", input="images", needs="similarity", paper=PAPER)
+class DPHQ(DPH):
+    """DPH without the quantisation term."""
+
+    quantized = False
