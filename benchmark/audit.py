@@ -212,3 +212,43 @@ def _judge(found: Audit, allow_overlap: bool) -> None:
     absent = [count for count in found.parts["train"].class_counts or [] if not count]
     if absent:
         warnings.append(f"{len(absent)} of {found.classes} classes have no training row")
+
+
+def render(found: Audit) -> str:
+    """The audit as text for a terminal: sizes, what is wrong or doubtful, the skew, and the level of chance."""
+    lines = [f"  {'':10}{'rows':>9}{'duplicates':>12}{'unlabelled':>12}{'labels/row':>12}"]
+    for name, part in found.parts.items():
+        mean = "-" if part.labels_per_row is None else f"{part.labels_per_row:.3f}"
+        cells = [_number(part.rows), _number(part.duplicates), _number(part.unlabelled), mean]
+        lines.append(f"  {name:10}{cells[0]:>9}{cells[1]:>12}{cells[2]:>12}{cells[3]:>12}")
+    facts = {
+        "classes": _number(found.classes),
+        "query rows in database": _number(found.overlap),
+        "training rows outside database": _number(found.train_outside_database),
+        "similar training pairs": "-" if found.similar_pairs is None else f"{100 * found.similar_pairs:.2f} %",
+        f"MAP@{found.map_cutoff} of a random ranking": "-" if found.chance_map is None else f"{found.chance_map:.4f}",
+    }
+    lines += [f"  {name}: {value}" for name, value in facts.items()]
+    lines += _render_classes(found)
+    for kind in ("errors", "warnings", "notes"):
+        lines += [f"  {kind[:-1]}: {text}" for text in getattr(found, kind)]
+    return "\n".join(lines)
+
+
+def _number(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _render_classes(found: Audit) -> list[str]:
+    """Training images per class, by group where there are groups."""
+    counts = found.parts["train"].class_counts
+    if not counts:
+        return []
+    groups = found.groups or {"all": list(range(len(counts)))}
+    lines = ["  training images per class:"]
+    for name, members in groups.items():
+        sizes = sorted((counts[number] for number in members), reverse=True)
+        spread = f"{sizes[0]:,}" if sizes[0] == sizes[-1] else f"{sizes[0]:,} down to {sizes[-1]:,}"
+        median = sizes[len(sizes) // 2]
+        lines.append(f"    {name:7}{len(sizes):>4} classes: {spread} (median {median:,}, sum {sum(sizes):,})")
+    return lines

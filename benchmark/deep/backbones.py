@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from torch import nn
 
 MINI = "mini-cnn"
-MINI_TRANSFORM = Transform(resize=None, crop=None, mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0))
 CROPS = {  # input sizes other than 224, as in torchvision; written out so that a cache is found without torch
     "efficientnet_b1": 240, "efficientnet_b2": 288, "efficientnet_b3": 300, "efficientnet_b4": 380,
     "efficientnet_b5": 456, "efficientnet_b6": 528, "efficientnet_b7": 600, "efficientnet_v2_l": 480,
@@ -70,7 +69,9 @@ def weights_id(name: str, weights: str | Path | None = None, partial: bool = Fal
 def transform_of(name: str) -> Transform:
     """Squares of the size the network was trained on, with a margin of an eighth: 256 cut to 224 for most."""
     if name == MINI:
-        return MINI_TRANSFORM
+        from benchmark.deep.mini_cnn import MEAN, STD
+
+        return Transform(resize=None, crop=None, mean=MEAN, std=STD)
     crop = CROPS.get(name, 224)
     half = (0.5, 0.5, 0.5)
     if name == "efficientnet_v2_l":  # the one that was trained on another scale
@@ -87,10 +88,10 @@ def load_backbone(name: str, weights: str | Path | None = None, partial: bool = 
     """
     identity = weights_id(name, weights, partial)
     if name == MINI:
-        from benchmark.deep.mini_cnn import load_mini_cnn
+        from benchmark.deep.mini_cnn import DIMENSION, load_mini_cnn
 
         net: Any = load_mini_cnn().eval()
-        return Backbone(name, net.trunk, net.last, MINI_TRANSFORM, _mini_dimension(net), identity)
+        return Backbone(name, net.trunk, net.last, transform_of(name), DIMENSION, identity)
     model = _build(name, None if weights is None else str(weights))
     missing: list[str] = []
     cut = _cut(name, model)
@@ -108,13 +109,6 @@ def load_backbone(name: str, weights: str | Path | None = None, partial: bool = 
 def _only_own_weights(weights: str | Path | None) -> None:
     if weights is not None:
         raise UsageError(f"backbone {MINI} trains its own weights, but weights '{weights}' were given; leave them out")
-
-
-def _mini_dimension(net: Any) -> int:
-    import torch
-
-    with torch.inference_mode():
-        return int(net.last(net.trunk(torch.zeros(1, 3, 32, 32))).shape[1])
 
 
 def _known() -> list[str]:
