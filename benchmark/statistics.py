@@ -12,54 +12,63 @@ import numpy as np
 
 ROUNDS = 9999  # with the observed labelling itself: 10,000
 LEVEL = 0.95
+CHUNK = 512  # rounds drawn at once: bounds memory
+Interval = tuple[float, float]
 
 
 def paired_difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a - b for the queries scored in both."""
+    """a - b per query; 0, which no test sees, where either is nan."""
     a, b = np.asarray(a, float), np.asarray(b, float)
     if a.shape != b.shape or a.ndim != 1:
-        raise ValueError(
-            f"paired scores of shapes {a.shape} and {b.shape}, expected the same queries in both"
-        )
-    difference = a - b
-    return difference[np.isfinite(difference)]
+        raise ValueError(f"paired scores of shapes {a.shape} and {b.shape}, expected the same queries in both")
+    return np.nan_to_num(a - b, nan=0.0)
 
 
 def permutation_test(a: np.ndarray, b: np.ndarray, *, rounds: int = ROUNDS, seed: int = 0) -> float:
-    """Two-sided p of "a and b score queries alike": under it, each query's difference may have either sign.
+    """Two-sided p of "a and b score queries alike": under it, each query's difference may have either sign."""
+    return float(permutation_tests(paired_difference(a, b)[:, None], rounds=rounds, seed=seed)[0])
 
-    p = (1 + sign flips at least as extreme as what was seen) / (1 + rounds): never zero, and valid for any
-    number of rounds.
+
+def permutation_tests(differences: np.ndarray, *, rounds: int = ROUNDS, seed: int = 0) -> np.ndarray:
+    """The p of each column of paired differences (queries x tests), all by the same sign flips.
+
+    p = (1 + flips at least as extreme as what was seen) / (1 + rounds): never zero, valid for any rounds.
     """
-    difference = paired_difference(a, b)
-    if not difference.any():
-        return 1.0
-    observed = abs(difference.sum())
-    slack = (
-        1e-9 * np.abs(difference).sum()
-    )  # a flip equal to the observation must count as such despite rounding
-    extreme, done, rng = 0, 0, np.random.default_rng(seed)
-    while done < rounds:
-        now = min(rounds - done, 2048)
-        bits = np.unpackbits(rng.integers(0, 256, (now, -(-len(difference) // 8)), np.uint8), axis=1)
-        flipped = difference.sum() - 2.0 * (bits[:, : len(difference)] @ difference)
-        extreme += int((np.abs(flipped) >= observed - slack).sum())
-        done += now
+    total = differences.sum(axis=0)
+    # A flip equal to the observation must count as such despite rounding.
+    threshold = np.abs(total) - 1e-9 * np.abs(differences).sum(axis=0)
+    extreme = np.zeros(differences.shape[1], np.int64)
+    rng, queries = np.random.default_rng(seed), len(differences)
+    for start in range(0, rounds, CHUNK):
+        drawn = rng.integers(0, 256, (min(CHUNK, rounds - start), -(-queries // 8)), np.uint8)
+        flips = np.unpackbits(drawn, axis=1, count=queries).astype(float)
+        extreme += (np.abs(total - 2 * (flips @ differences)) >= threshold).sum(axis=0)
     return (1 + extreme) / (1 + rounds)
 
 
-def bootstrap_interval(
-    values: np.ndarray, *, level: float = LEVEL, rounds: int = 2000, seed: int = 0
-) -> tuple[float, float]:
-    """Percentile interval of the mean over queries, queries drawn again with replacement."""
+def bootstrap_means(values: np.ndarray, *, rounds: int = 2000, seed: int = 0) -> np.ndarray:
+    """Means over queries drawn again with replacement, `rounds` times; nan queries are left out."""
     values = np.asarray(values, float)
     values = values[np.isfinite(values)]
     if not len(values):
-        return (float("nan"), float("nan"))
+        return np.full(rounds, np.nan)
     rng = np.random.default_rng(seed)
-    weights = rng.multinomial(len(values), np.full(len(values), 1 / len(values)), size=rounds)
-    low, high = np.quantile(weights @ values / len(values), [(1 - level) / 2, (1 + level) / 2])
+    means = [
+        values[rng.integers(0, len(values), (min(CHUNK, rounds - start), len(values)))].mean(axis=1)
+        for start in range(0, rounds, CHUNK)
+    ]
+    return np.concatenate(means)
+
+
+def interval(draws: np.ndarray, level: float = LEVEL) -> tuple[float, float]:
+    """Percentile interval of bootstrap draws."""
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+def bootstrap_interval(values: np.ndarray, *, level: float = LEVEL, rounds: int = 2000, seed: int = 0) -> Interval:
+    """Interval of the mean over queries."""
+    return interval(bootstrap_means(values, rounds=rounds, seed=seed), level)
 
 
 def holm(p_values: Sequence[float]) -> np.ndarray:

@@ -26,11 +26,7 @@ def render(store: Any, out: Path, *, force: bool = False, stale: Collection[str]
     digest = _digest(records, stale)
     manifest = _read_manifest(out)
     index = out / "index.html"
-    if (
-        not force
-        and manifest.get("digest") == digest
-        and all((out / name).is_file() for name in manifest["files"])
-    ):
+    if not force and manifest.get("digest") == digest and all((out / name).is_file() for name in manifest["files"]):
         return index
     from benchmark.report.build import build
 

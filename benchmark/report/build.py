@@ -2,39 +2,71 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from benchmark.report import curves, tables
+from benchmark.report import curves, insight, tables
 from benchmark.report.figures import Drawing, draw
-from benchmark.report.frame import defaults, frame, sheets
+from benchmark.report.frame import Sheet, defaults, frame, scored, sheets
+from benchmark.report.gallery import Gallery, gallery, retrieval_figure
 from benchmark.report.page import write_page
 from benchmark.report.payloads import Payloads
 from benchmark.report.table import Table, document
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUFFIXES = ("pdf", "png", "csv")
+PARALLEL_FROM = 8  # figures: fewer are drawn sooner than helpers start
+
+
+@dataclass
+class Contents:
+    """What a report is made of, before anything is written."""
+
+    frame: pd.DataFrame
+    tables: list[Table] = field(default_factory=list)
+    drawings: list[Drawing] = field(default_factory=list)
+    galleries: list[Gallery] = field(default_factory=list)
 
 
 def build(
     store: Any, records: list[Any], out: Path, *, stale: Collection[str], known: Mapping[str, str]
 ) -> tuple[list[str], dict[str, str]]:
     """Write the report; return the files written (relative) and the digest of each figure."""
-    table = frame(records, stale)
+    contents = Contents(frame(records, stale))
     payloads = Payloads(store, records)
-    all_tables: list[Table] = []
-    drawings: list[Drawing] = []
-    for sheet in sheets(table):
-        plain = tables.main_sheet(defaults(sheet))
-        if plain.cells.empty:
-            continue
-        all_tables.append(tables.map_table(plain, payloads, name=f"map-{sheet.slug}", title="MAP"))
-        for dataset in plain.datasets():
-            if (plain.of(dataset)["status"] == "ok").any():
-                drawings += curves.dataset_curves(plain, dataset, payloads)
-    files = _write_tables(all_tables, out)
-    digests = draw_changed(drawings, out / "figures", known)
-    files += [f"figures/{drawing.name}.{suffix}" for drawing in drawings for suffix in ("pdf", "png", "csv")]
-    write_page(out / "index.html", all_tables, drawings)
+    for sheet in sheets(contents.frame):
+        gather(sheet, payloads, contents)
+    files = _write_tables(contents.tables, out)
+    digests = draw_changed(contents.drawings, out / "figures", known)
+    files += [f"figures/{drawing.name}.{suffix}" for drawing in contents.drawings for suffix in SUFFIXES]
+    write_page(out / "index.html", contents.tables, contents.drawings)
     return [*files, "index.html"], digests
+
+
+def gather(sheet: Sheet, payloads: Payloads, contents: Contents) -> None:
+    """Tables, drawings and galleries of one sheet. Only the figures of sweeps see changed parameters."""
+    plain = defaults(sheet)
+    contents.drawings += insight.sensitivity_figures(sheet)
+    if plain.cells.empty:
+        return
+    contents.tables += tables.sheet_tables(plain, payloads)
+    main = tables.main_sheet(plain)
+    contents.drawings += insight.rank_figure(main)
+    for dataset in main.datasets():
+        if scored(main.of(dataset)).empty:
+            continue
+        contents.drawings += curves.dataset_curves(main, dataset, payloads)
+        contents.drawings += insight.dataset_insights(main, dataset, payloads)
+        shown = gallery(main, dataset, payloads)
+        if shown is not None:
+            contents.galleries.append(shown)
+            figure = retrieval_figure(shown, f"{dataset.slug}-{sheet.slug}")
+            contents.drawings += [figure] if figure else []
 
 
 def _write_tables(all_tables: list[Table], out: Path) -> list[str]:
@@ -50,9 +82,14 @@ def draw_changed(drawings: list[Drawing], folder: Path, known: Mapping[str, str]
     digests = {drawing.name: drawing.digest() for drawing in drawings}
     todo = []
     for drawing in drawings:
-        there = all((folder / f"{drawing.name}.{suffix}").is_file() for suffix in ("pdf", "png", "csv"))
+        there = all((folder / f"{drawing.name}.{suffix}").is_file() for suffix in SUFFIXES)
         if not there or known.get(drawing.name) != digests[drawing.name]:
             todo.append(drawing)
-    for drawing in todo:
-        draw(drawing, folder)
+    if len(todo) < PARALLEL_FROM:
+        for drawing in todo:
+            draw(drawing, folder)
+    else:
+        from joblib import Parallel, delayed
+
+        Parallel(n_jobs=min(os.cpu_count() or 1, 8))(delayed(draw)(drawing, folder) for drawing in todo)
     return digests

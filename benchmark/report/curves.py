@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from benchmark.report.figures import Drawing
-from benchmark.report.frame import Dataset, Sheet
+from benchmark.report.frame import Dataset, Sheet, curve_bits, methods, scored
 from benchmark.report.payloads import Payloads
-from benchmark.report.tables import cutoffs, methods
+from benchmark.report.tables import cutoff
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,20 +15,14 @@ if TYPE_CHECKING:
 COLUMNS = ["method", "title", "x", "y", "std"]
 
 
-def curve_bits(cells: pd.DataFrame) -> int:
-    """Bits at which curves are shown: the paper's 64, else the most there are."""
-    bits = cells.loc[cells["status"] == "ok", "bits"]
-    return 64 if (bits == 64).any() else int(bits.max())
-
-
 def against_bits(cells: pd.DataFrame, column: str) -> pd.DataFrame:
     """Mean (and spread over seeds) of a score against the number of bits."""
     import pandas as pd
 
-    scored = cells[(cells["status"] == "ok")].dropna(subset=[column]) if column in cells else cells.iloc[:0]
+    good = scored(cells).dropna(subset=[column]) if column in cells else cells.iloc[:0]
     rows: list[tuple[Any, ...]] = []
-    for method, title in methods(scored):
-        for bits, group in scored[scored["method"] == method].groupby("bits"):
+    for method, title in methods(good):
+        for bits, group in good[good["method"] == method].groupby("bits"):
             values = group[column].astype(float)
             rows.append((method, title, bits, values.mean(), values.std() if len(values) > 1 else None))
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -39,18 +33,16 @@ def along(cells: pd.DataFrame, payloads: Payloads, x: str, y: str) -> pd.DataFra
     import pandas as pd
 
     parts = []
-    scored = cells[cells["status"] == "ok"]
-    for method, title in methods(scored):
-        group = scored[scored["method"] == method]
+    good = scored(cells)
+    for method, title in methods(good):
+        group = good[good["method"] == method]
         xs, ys = payloads.mean(group, x), payloads.mean(group, y)
         if xs is not None and ys is not None and xs.shape == ys.shape:
             parts.append(pd.DataFrame({"method": method, "title": title, "x": xs, "y": ys, "std": None}))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
 
 
-def three_panels(
-    sheet: Sheet, dataset: Dataset, payloads: Payloads
-) -> dict[str, tuple[pd.DataFrame, dict[str, Any]]]:
+def three_panels(sheet: Sheet, dataset: Dataset, payloads: Payloads) -> dict[str, tuple[pd.DataFrame, dict[str, Any]]]:
     """P@H<=2 against bits, PR and P@N: name -> (data, panel options)."""
     cells = sheet.of(dataset)
     bits = curve_bits(cells)
@@ -74,10 +66,16 @@ def three_panels(
         "title": f"P@N @ {bits} bits",
     }
     return {
-        "radius": (against_bits(cells, "precision_at_radius_2"), radius),
+        "radius": (_with_empty_balls(against_bits(cells, "precision_at_radius_2"), cells), radius),
         "recall": (along(at, payloads, "recall", "precision"), recall),
         "top-n": (along(at, payloads, "n", "precision_at_n"), top_n),
     }
+
+
+def _with_empty_balls(data: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+    """P@H<=2 never stands without the share of queries whose ball is empty."""
+    share = against_bits(cells, "empty_ball_share")[["method", "x", "y"]].rename(columns={"y": "empty_ball_share"})
+    return data.merge(share, on=["method", "x"], how="left")
 
 
 def dataset_curves(sheet: Sheet, dataset: Dataset, payloads: Payloads) -> list[Drawing]:
@@ -90,13 +88,12 @@ def dataset_curves(sheet: Sheet, dataset: Dataset, payloads: Payloads) -> list[D
     for name, (data, panel) in panels.items():
         if len(data):
             title = f"{dataset.label}: {panel['title']}"
-            drawings.append(Drawing(f"{name}-{stem}", "curves", title, _alt(title, data), data, panel))
+            kind = "radius" if name == "radius" else "curves"
+            drawings.append(Drawing(f"{name}-{stem}", kind, title, _alt(title, data), data, panel))
     if all(len(data) for data, _ in panels.values()):
         data = pd.concat([data.assign(panel=name) for name, (data, _) in panels.items()], ignore_index=True)
         options = {"panels": {name: panel for name, (_, panel) in panels.items()}}
-        drawings.append(
-            Drawing(f"strip-{stem}", "strip", dataset.label, _alt(dataset.label, data), data, options)
-        )
+        drawings.append(Drawing(f"strip-{stem}", "strip", dataset.label, _alt(dataset.label, data), data, options))
     data = against_bits(sheet.of(dataset), "map")
     if len(data):
         drawings.append(_map_against_bits(sheet, dataset, data, stem))
@@ -106,7 +103,7 @@ def dataset_curves(sheet: Sheet, dataset: Dataset, payloads: Payloads) -> list[D
 def _map_against_bits(sheet: Sheet, dataset: Dataset, data: pd.DataFrame, stem: str) -> Drawing:
     cells = sheet.of(dataset)
     known = cells["chance_map"].dropna() if "chance_map" in cells else []
-    label = f"MAP@{cutoffs(cells)}"
+    label = f"MAP@{cutoff(cells)}"
     panel = {
         "xlabel": "Number of bits",
         "ylabel": label,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,9 +52,7 @@ def _as_bytes_digest(value: Any) -> str:
 
 def _drawing_code() -> str:
     folder = Path(__file__).parent
-    return "".join(
-        hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in ("figures.py", "style.py")
-    )
+    return "".join(hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in ("figures.py", "style.py"))
 
 
 def draw(drawing: Drawing, folder: Path) -> None:
@@ -63,6 +62,8 @@ def draw(drawing: Drawing, folder: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    if drawing.kind == "scatter":
+        drawing = replace(drawing, data=embedded(drawing.options))
     folder.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context(matplotlib_settings()):
         figure = KINDS[drawing.kind](drawing)
@@ -81,17 +82,20 @@ def _figure(width: float, height: float, columns: int = 1, **keywords: Any) -> t
     return plt.subplots(1, columns, figsize=(width, height), **keywords)
 
 
-def _curves(axes: Axes, data: pd.DataFrame, panel: dict[str, Any]) -> None:
+def _lines(axes: Axes, data: pd.DataFrame, column: str = "y") -> None:
     """One line per method; a whisker of one standard deviation where the data has one."""
-    for (method, title), rows in data.groupby(["method", "title"], sort=False):
-        x, y = rows["x"].to_numpy(), rows["y"].to_numpy()
-        every = max(1, len(x) // MARKS_PER_LINE)
-        style = look(str(method)).line() | {"markevery": every, "markerfacecolor": "white", "label": title}
-        width = 1.6 if method == "dph" else 1.0
-        if "std" in rows and rows["std"].notna().any():
-            axes.errorbar(x, y, yerr=rows["std"], capsize=1.5, elinewidth=0.6, linewidth=width, **style)
+    for order, ((method, title), rows) in enumerate(data.groupby(["method", "title"], sort=False)):
+        x, y = rows["x"].to_numpy(), rows[column].to_numpy()
+        style = look(str(method)).line() | {"markevery": max(1, len(x) // MARKS_PER_LINE), "label": title}
+        style |= {"markerfacecolor": "white", "linewidth": 1.6 if method == "dph" else 1.0, "zorder": 30 - order}
+        if column == "y" and "std" in rows and rows["std"].notna().any():
+            axes.errorbar(x, y, yerr=rows["std"].astype(float), capsize=1.5, elinewidth=0.6, **style)
         else:
-            axes.plot(x, y, linewidth=width, **style)
+            axes.plot(x, y, **style)
+
+
+def _curves(axes: Axes, data: pd.DataFrame, panel: dict[str, Any]) -> None:
+    _lines(axes, data)
     if panel.get("chance") is not None:
         axes.axhline(panel["chance"], color="#444444", linewidth=0.7, linestyle=(0, (1, 2)), label="chance")
     axes.set(xlabel=panel["xlabel"], ylabel=panel["ylabel"])
@@ -102,11 +106,19 @@ def _curves(axes: Axes, data: pd.DataFrame, panel: dict[str, Any]) -> None:
         axes.set_xlim(0, 1)
 
 
-def _legend_below(figure: Any, axes: Axes, columns: int) -> None:
+def _legend_below(figure: Any, axes: Axes) -> None:
+    """One legend under everything, as many entries in a row as the width holds, rows of equal length."""
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(columns, len(labels)), columnspacing=1.2
-    )
+    if not labels:
+        return
+    entry = 36 + 3.8 * max(len(label) for label in labels)  # points: handle, gaps and letters of 7.5 points
+    fitting = max(1, int((72 * figure.get_figwidth() - 8) / entry))
+    rows = -(-len(labels) // fitting)
+    figure.legend(handles, labels, loc="outside lower center", ncols=-(-len(labels) // rows), columnspacing=1.2)
+
+
+def _titled(axes: Axes, title: str) -> None:
+    axes.set_title(textwrap.fill(title, 54))
 
 
 def curves(drawing: Drawing) -> Any:
@@ -114,21 +126,213 @@ def curves(drawing: Drawing) -> Any:
     rows = -(-drawing.data["method"].nunique() // 4)
     figure, axes = _figure(COLUMN, 2.2 + 0.16 * rows)
     _curves(axes, drawing.data, drawing.options)
-    axes.set_title(drawing.title)
-    _legend_below(figure, axes, 4)
+    _titled(axes, drawing.title)
+    _legend_below(figure, axes)
+    return figure
+
+
+def radius(drawing: Drawing) -> Any:
+    """P@H<=2 against bits, and under it the share of empty balls without which it cannot be read."""
+    import matplotlib.pyplot as plt
+
+    rows = -(-drawing.data["method"].nunique() // 4)
+    size = (COLUMN, 2.9 + 0.16 * rows)
+    figure, (upper, lower) = plt.subplots(2, 1, figsize=size, sharex=True, height_ratios=(2.2, 1))
+    _curves(upper, drawing.data, drawing.options | {"xlabel": ""})
+    _lines(lower, drawing.data, "empty_ball_share")
+    lower.set(xlabel=drawing.options["xlabel"], ylabel="Empty balls", ylim=(-0.04, 1.04))
+    _titled(upper, drawing.title)
+    _legend_below(figure, upper)
     return figure
 
 
 def strip(drawing: Drawing) -> Any:
     """The paper's three panels side by side with one legend, full width."""
     panels = drawing.options["panels"]
-    figure, all_axes = _figure(FULL, 2.35, len(panels))
+    figure, all_axes = _figure(FULL, 2.5, len(panels))
     for axes, (name, panel), letter in zip(all_axes, panels.items(), "abc", strict=False):
         _curves(axes, drawing.data[drawing.data["panel"] == name], panel)
         axes.set_title(f"({letter}) {panel['title']}")
     figure.suptitle(drawing.title, fontsize=9)
-    _legend_below(figure, all_axes[0], 8)
+    _legend_below(figure, all_axes[0])
     return figure
 
 
-KINDS: dict[str, Callable[[Drawing], Any]] = {"curves": curves, "strip": strip}
+def sensitivity(drawing: Drawing) -> Any:
+    """MAP against a swept parameter, one line per data set, the default circled."""
+    figure, axes = _figure(COLUMN, 2.3)
+    for (name, rows), line in zip(drawing.data.groupby("dataset", sort=False), DATASET_LINES * 9, strict=False):
+        axes.errorbar(rows["x"], rows["y"], yerr=rows["std"].astype(float), label=name, capsize=1.5, **line)
+        usual = rows[rows["default"]]
+        axes.plot(usual["x"], usual["y"], "o", ms=9, mfc="none", mec="#444444", mew=0.7, ls="none")
+    if drawing.options["log"]:
+        axes.set_xscale("log")
+    axes.set(xlabel=drawing.options["xlabel"], ylabel=drawing.options["ylabel"])
+    _titled(axes, drawing.title)
+    axes.set_ylim(0, 1.08 * drawing.data["y"].max())
+    _legend_below(figure, axes)
+    return figure
+
+
+DATASET_LINES: tuple[dict[str, Any], ...] = (
+    {"color": "#D55E00", "marker": "o", "linestyle": "-"},
+    {"color": "#0072B2", "marker": "s", "linestyle": "--"},
+    {"color": "#009E73", "marker": "^", "linestyle": "-."},
+    {"color": "#000000", "marker": "D", "linestyle": ":"},
+)
+CLASS_COLORS = (
+    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000", "#A0A000", "#7A5195", "#8C564B",
+)  # fmt: skip
+CLASS_MARKERS = "osD^vP*X<>"
+
+
+def embedded(options: dict[str, Any]) -> pd.DataFrame:
+    """t-SNE of packed codes, method by method. Costs seconds, hence done only for a figure that is drawn."""
+    import pandas as pd
+    from sklearn.manifold import TSNE
+
+    parts = []
+    for title, packed in options["codes"].items():
+        codes = np.unpackbits(packed, axis=1, count=options["bits"]) * 2.0 - 1.0
+        # Codes shared by many items are one point; a trace of noise lets the dots be seen as several.
+        codes += np.random.default_rng(0).normal(scale=0.05, size=codes.shape)
+        points = TSNE(perplexity=min(30, len(codes) // 4), init="pca", random_state=0).fit_transform(codes)
+        parts.append(pd.DataFrame({"title": title, "class": options["class"], "x": points[:, 0], "y": points[:, 1]}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def scatter(drawing: Drawing) -> Any:
+    """t-SNE of codes: one panel per method, colour and marker by class."""
+    titles = list(dict.fromkeys(drawing.data["title"]))
+    figure, all_axes = _figure(COLUMN, 2.35, len(titles), squeeze=False)
+    for axes, title in zip(all_axes[0], titles, strict=True):
+        rows = drawing.data[drawing.data["title"] == title]
+        for number, name in enumerate(dict.fromkeys(drawing.data["class"])):
+            points = rows[rows["class"] == name]
+            style = {"c": CLASS_COLORS[number % 10], "marker": CLASS_MARKERS[number % 10], "label": name}
+            axes.scatter(points["x"], points["y"], s=5, linewidths=0, **style)
+        axes.set(title=title, xticks=[], yticks=[])
+        axes.set_box_aspect(1)
+    figure.suptitle(textwrap.fill(drawing.title, 54), fontsize=8.5)
+    _legend_below(figure, all_axes[0][0])
+    return figure
+
+
+def training(drawing: Drawing) -> Any:
+    """Loss relative to its start and gradient norm against steps, one line per deep method."""
+    figure, (loss, gradient) = _figure(FULL, 2.4, 2)
+    for axes, name, label in ((loss, "loss", "Loss / first loss"), (gradient, "gradient_norm", "Gradient norm")):
+        rows = drawing.data.dropna(subset=[name]).rename(columns={name: "y"})
+        _lines(axes, rows[rows["y"] > 0])
+        axes.set(xlabel="Step", ylabel=label)
+        if (rows["y"] > 0).any():
+            axes.set_yscale("log")
+    figure.suptitle(drawing.title, fontsize=9)
+    _legend_below(figure, loss)
+    return figure
+
+
+def classes(drawing: Drawing) -> Any:
+    """MAP of each class against its frequency: a line of binned means per method, dots for the two leading ones."""
+    rows = -(-drawing.data["method"].nunique() // 4)
+    figure, axes = _figure(COLUMN, 2.2 + 0.16 * rows)
+    binned = drawing.data[drawing.data["part"] == "bin"]
+    for method, points in drawing.data[drawing.data["part"] == "class"].groupby("method", sort=False):
+        if method in drawing.options["dots"]:
+            axes.scatter(points["x"], points["y"], s=4, color=look(str(method)).color, alpha=0.35, linewidths=0)
+    _lines(axes, binned)
+    if drawing.options["log"]:
+        axes.set_xscale("log")
+    axes.set(xlabel="Training images of the class", ylabel=drawing.options["ylabel"])
+    _titled(axes, drawing.title)
+    axes.set_ylim(bottom=0)
+    _legend_below(figure, axes)
+    return figure
+
+
+def cost(drawing: Drawing) -> Any:
+    """Quality against cost: each method a marker with its name."""
+    figure, axes = _figure(COLUMN, 2.4)
+    low, high = drawing.data["y"].min(), drawing.data["y"].max()
+    taken: list[tuple[float, float]] = []
+    for row in drawing.data.sort_values("y").itertuples(index=False):
+        style = look(row.method)
+        axes.plot(row.x, row.y, style.marker, color=style.color, ms=5, mfc="white", mew=1.1)
+        # A name moves up until it is clear of names already placed at about the same cost.
+        x, y, step = np.log10(row.x), row.y, 0.05 * max(high - low, 1e-3)
+        while any(abs(x - other) < 0.45 and abs(y - height) < step for other, height in taken):
+            y += step / 4
+        taken.append((x, y))
+        axes.annotate(row.title, (row.x, y), xytext=(4.5, -2), textcoords="offset points", fontsize=7)
+    axes.set_xscale("log")
+    axes.margins(x=0.2, y=0.12)
+    axes.set(xlabel=drawing.options["xlabel"], ylabel=drawing.options["ylabel"])
+    _titled(axes, drawing.title)
+    return figure
+
+
+def critical(drawing: Drawing) -> Any:
+    """Mean ranks on an axis, bars over methods that no test tells apart (Demsar 2006)."""
+    import matplotlib.pyplot as plt
+
+    data = drawing.data.sort_values("rank", kind="stable")
+    count, groups = len(data), drawing.options["groups"]
+    half = -(-count // 2)
+    height = 0.55 + 0.13 * len(groups) + 0.17 * half
+    figure = plt.figure(figsize=(FULL * 0.75, height), layout="none")
+    axes = figure.add_axes((0, 0, 1, 0.97))
+    axes.set(xlim=(1 - 0.32 * count, count * 1.32), ylim=(-0.55 - 0.13 * len(groups) - 0.17 * half, 0.35))
+    axes.axis("off")
+    axes.plot([1, count], [0, 0], "k-", lw=0.8)
+    for tick in range(1, count + 1):
+        axes.plot([tick, tick], [0, 0.06], "k-", lw=0.8)
+        axes.text(tick, 0.09, str(tick), ha="center", va="bottom", fontsize=7.5)
+    for number, (low, high) in enumerate(groups):
+        axes.plot([low - 0.06, high + 0.06], [-0.1 - 0.13 * number] * 2, "k-", lw=2.4, solid_capstyle="butt")
+    base = -0.2 - 0.13 * len(groups)
+    for place, row in enumerate(data.itertuples(index=False)):
+        left = place < half
+        y = base - 0.17 * (place if left else count - 1 - place)
+        edge = 1 - 0.05 * count if left else count * 1.05
+        axes.plot([row.rank, row.rank, edge], [0, y, y], "-", color=look(row.method).color, lw=0.9)
+        label = f"{row.title}  {row.rank:.2f}" if left else f"{row.rank:.2f}  {row.title}"
+        axes.text(edge, y, f" {label} ", ha="right" if left else "left", va="center", fontsize=8)
+    return figure
+
+
+def retrieved(drawing: Drawing) -> Any:
+    """Queries with the top 10 of two methods each; hits in green solid frames, misses in red dashed ones."""
+    import matplotlib.pyplot as plt
+
+    images, rows = drawing.options["images"], drawing.options["rows"]
+    figure = plt.figure(figsize=(FULL, 0.62 * len(rows) + 0.3), layout="none")
+    grid = figure.add_gridspec(
+        len(rows), 12, left=0.09, right=0.945, top=1 - 0.25 / (0.62 * len(rows) + 0.3), bottom=0.01, wspace=0.12,
+        hspace=0.12, width_ratios=[1, 0.25, *[1] * 10],
+    )  # fmt: skip
+    for number, row in enumerate(rows):
+        if row["first"]:
+            _picture(figure.add_subplot(grid[number, 0]), images[row["query"]], "#000000", "solid")
+        for place, (item, hit) in enumerate(zip(row["items"], row["hits"], strict=True)):
+            color, line = ("#009E73", "solid") if hit else ("#D55E00", (0, (2, 1.2)))
+            axes = figure.add_subplot(grid[number, place + 2])
+            _picture(axes, images[item], color, line)
+        y = (axes.get_position().y0 + axes.get_position().y1) / 2
+        figure.text(0.085, y, row["title"], ha="right", va="center", fontsize=8)
+        figure.text(0.95, y, f"{sum(row['hits'])}/10", ha="left", va="center", fontsize=8)
+    figure.text(0.5, 0.995, drawing.title, ha="center", va="top", fontsize=8.5)
+    return figure
+
+
+def _picture(axes: Axes, image: np.ndarray, color: str, line: Any) -> None:
+    axes.imshow(image, interpolation="nearest", aspect="auto")
+    axes.set(xticks=[], yticks=[])
+    axes.grid(visible=False)
+    for spine in axes.spines.values():
+        spine.set(color=color, linewidth=1.8, linestyle=line)
+
+
+KINDS: dict[str, Callable[[Drawing], Any]] = {
+    function.__name__: function
+    for function in (curves, radius, strip, sensitivity, scatter, training, classes, cost, critical, retrieved)
+}

@@ -54,12 +54,11 @@ def row(record: Record) -> dict[str, Any]:
     """One record flattened: the cell, what it was made from, its scalar scores, costs and health."""
     cell, metrics = record["cell"], record.get("metrics") or {}
     titles, provenance = record.get("titles") or {}, record.get("provenance") or {}
-    params = dict(cell.get("params") or {})
-    method, params = _variant(cell["method"], params)
+    params = cell.get("params") or {}
     flat = {
         "key": record["key"],
-        "method": method,
-        "title": _variant_title(titles.get("method") or cell["method"], cell["method"], method),
+        "method": cell["method"],
+        "title": titles.get("method") or cell["method"],
         "family": record.get("family") or "",
         "params": json.dumps(params, sort_keys=True) if params else "",
         "dataset": cell["dataset"],
@@ -91,26 +90,12 @@ def setup(record: Record) -> str:
     return hashlib.sha256(json.dumps(shared, sort_keys=True, default=str).encode()).hexdigest()[:6]
 
 
-def _variant(method: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """DPH with variant="F" is the paper's DPH-F, a method of its own in every table."""
-    name = f"{method}-{str(params.get('variant', '')).lower().removeprefix('dph').lstrip('-')}"
-    if name in VARIANTS:
-        return name, {key: value for key, value in params.items() if key != "variant"}
-    return method, params
-
-
-def _variant_title(title: str, method: str, shown: str) -> str:
-    return title if method == shown else f"{title}-{shown.removeprefix(method + '-').upper()}"
-
-
 def reason(record: Record) -> str:
     """Why a cell has no score, in one line; empty where it has one."""
     if record["status"] == "ok":
         return ""
     error = record.get("error")
-    text = (
-        (error.get("message") or error.get("reason") or "") if isinstance(error, Mapping) else (error or "")
-    )
+    text = (error.get("message") or error.get("reason") or "") if isinstance(error, Mapping) else (error or "")
     lines = str(text).strip().splitlines()
     return f"{record['status'].replace('_', ' ')}: {lines[-1].strip()}" if lines else record["status"]
 
@@ -128,7 +113,8 @@ class Dataset:
 
     @property
     def slug(self) -> str:
-        return slug(self.label)
+        """For file names: the name, and what the label adds to the title."""
+        return slug(self.name + self.label.removeprefix(self.title))
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,14 +132,12 @@ class Sheet:
 
     def datasets(self) -> list[Dataset]:
         columns = ["dataset", "dataset_title", "protocol", "revision", "miniature"]
-        rows = list(
-            self.cells[columns].drop_duplicates(["dataset", "protocol", "revision"]).itertuples(index=False)
-        )
+        rows = list(self.cells[columns].drop_duplicates(["dataset", "protocol", "revision"]).itertuples(index=False))
         titles = [row.dataset_title for row in rows]
         found = []
         for row in rows:
             label = title = row.dataset_title
-            if row.miniature and "mini" not in label.lower():
+            if row.miniature and "miniature" not in label.lower():
                 label = title = f"{label} (miniature)"
             if titles.count(row.dataset_title) > 1:
                 label = f"{title}, {row.protocol} {row.revision[:6]}"
@@ -198,3 +182,20 @@ def sheets(table: pd.DataFrame) -> list[Sheet]:
 def defaults(sheet: Sheet) -> Sheet:
     """Only cells with default parameters: what ordinary tables show."""
     return sheet.only(sheet.cells["params"] == "")
+
+
+def scored(cells: pd.DataFrame) -> pd.DataFrame:
+    """Cells that ended well."""
+    return cells[cells["status"] == "ok"]
+
+
+def curve_bits(cells: pd.DataFrame) -> int:
+    """Bits at which curves are shown: the paper's 64, else the most there are."""
+    bits = scored(cells)["bits"] if len(scored(cells)) else cells["bits"]
+    return 64 if (bits == 64).any() else int(bits.max())
+
+
+def methods(cells: pd.DataFrame) -> list[tuple[str, str]]:
+    """(name, title) of the methods in the order of the paper."""
+    rows = cells[["method", "title", "family"]].drop_duplicates("method").itertuples(index=False, name=None)
+    return [(name, title) for name, title, family in sorted(rows, key=lambda row: method_order(row[0], row[2]))]

@@ -66,6 +66,19 @@ class Payloads:
             return None
         return arrays[0] if len(arrays) == 1 else np.mean(arrays, axis=0)
 
+    def chance_by_group(self, cells: pd.DataFrame) -> dict[str, float]:
+        """Group of classes -> macro MAP of a random ranking: all items at one distance, so exact."""
+        from benchmark.evaluator import count
+        from benchmark.metrics import group_map
+
+        for key, revision, k in zip(cells["key"], cells["revision"], cells.get("k", ()), strict=False):
+            groups = (self.records[key].get("audit") or {}).get("groups")
+            labels = self.labels(revision)
+            if groups and labels is not None and k == k:
+                same = count(np.ones((len(labels[0]), 1)), np.ones((len(labels[1]), 1)), *labels)
+                return group_map(same.score(k=int(k)).ap, labels[0], groups)
+        return {}
+
 
 def _unpack(packed: np.ndarray, classes: int | None) -> np.ndarray:
     packed = np.asarray(packed)

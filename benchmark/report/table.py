@@ -64,9 +64,7 @@ class Table:
 
     def footer(self) -> list[tuple[str, str]]:
         """Pairs (letter or empty, text) printed under the table."""
-        return [("", remark) for remark in self.remarks] + [
-            (letter, text) for text, letter in self.notes().items()
-        ]
+        return [("", remark) for remark in self.remarks] + [(letter, text) for text, letter in self.notes().items()]
 
     def write(self, folder: Path) -> list[Path]:
         """name.csv, name.md and name.tex in `folder`."""
@@ -135,10 +133,7 @@ def to_markdown(table: Table) -> str:
     lines.append("|" + "|".join("---:" if column.numeric else ":---" for column in table.columns) + "|")
     lines += ["| " + " | ".join(_md_entry(entry, notes) for entry in row) + " |" for row in table.rows]
     lines.append("")
-    lines += [
-        f"<sup>{letter}</sup> {_md(line)}  " if letter else f"{_md(line)}  "
-        for letter, line in table.footer()
-    ]
+    lines += [f"<sup>{letter}</sup> {_md(line)}  " if letter else f"{_md(line)}  " for letter, line in table.footer()]
     return "\n".join(lines) + "\n"
 
 
@@ -165,7 +160,7 @@ def tex(raw: str) -> str:
             out.append(TEX[character])
         elif character.isascii():
             out.append(character if character.isprintable() else " ")
-        elif character.isalpha() and ord(character) < 0x180:
+        elif character.isalpha() and ord(character) < 0x100 and character not in "ðþÐÞªº":
             out.append(character)
         else:
             plain = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
@@ -183,7 +178,7 @@ def to_latex(table: Table) -> str:
         r"\centering",
         rf"\caption{{{tex(table.title)}. {tex(table.caption)}}}",
         rf"\label{{tab:{table.name}}}",
-        r"\footnotesize",
+        r"\vspace{4pt}\footnotesize",
         r"\setlength{\tabcolsep}{4pt}",
         r"\setbox0=\hbox{%",
         rf"\begin{{tabular}}{{@{{}}{align}@{{}}}}",
@@ -198,9 +193,7 @@ def to_latex(table: Table) -> str:
     lines.append(r"\ifdim\wd0>\textwidth\resizebox{\textwidth}{!}{\box0}\else\box0\fi")
     if table.footer():
         lines.append(r"\par\vspace{3pt}\parbox{\textwidth}{\scriptsize\raggedright")
-        lines += [
-            (rf"$^{{{letter}}}$\," if letter else "") + tex(line) + r"\\" for letter, line in table.footer()
-        ]
+        lines += [(rf"$^{{{letter}}}$\," if letter else "") + tex(line) + r"\\" for letter, line in table.footer()]
         lines[-1] = lines[-1].removesuffix(r"\\") + "}"
     return "\n".join([*lines, r"\end{table*}"]) + "\n"
 
@@ -234,7 +227,6 @@ def _tex_entry(entry: Entry, notes: dict[str, str]) -> str:
 
 
 DOCUMENT = r"""\documentclass[10pt]{article}
-\usepackage[T1]{fontenc}
 \usepackage[margin=0.75in]{geometry}
 \usepackage{booktabs,graphicx}
 \begin{document}

@@ -63,7 +63,7 @@ class Synthetic:
             "seconds": {"load": 0.1, "fit": 2.0 * bits / 16, "encode": 0.2, "score": 0.05},
             "peak_memory": 300_000_000,
             "health": {"bit_balance": 0.1, "constant_bits": 0.0, "distinct": 250, "distinct_share": 0.8, "collapsed": False},
-            "audit": {"errors": [], "warnings": ["2 unlabelled rows"], "sizes": {"train": 500, "query": QUERIES}},
+            "audit": {"groups": {"head": [10, 11], "middle": [5, 6, 7], "tail": [0, 1]}, "errors": [], "warnings": ["2 unlabelled rows"], "sizes": {"train": 500, "query": QUERIES}},
             "training": {"step": [0, 10, 20], "loss": [1.0, 0.5, 0.4], "gradient_norm": [3.0, 2.0, 1.0]} if FAMILY.get(method) == "deep" else {},
             "provenance": {"versions": {"torch": "2.13.0"}, "machine": {"processor": "x"}, "ended": f"2026-01-01T{self.count % 24:02d}:00:00"},
             "error": None,

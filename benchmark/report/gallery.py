@@ -1,0 +1,170 @@
+"""Retrieved items: the top 10 of every method for a few queries drawn at random, with images where they can be had.
+
+Serves the figure of retrieved images and the browser of the page. Ties in distance are broken by one fixed random
+order of the database, the same for every method.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmark.report.figures import Drawing
+from benchmark.report.frame import Dataset, Sheet, methods
+from benchmark.report.insight import at_curve_bits, class_names, leading
+from benchmark.report.payloads import Payloads
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TOP = 10
+QUERIES = 8
+IN_FIGURE = 3
+THUMBNAIL = 96  # pixels: longer sides are scaled down
+
+
+@dataclass(frozen=True, eq=False)
+class Gallery:
+    """What two methods can be compared on by eye. Items are row numbers of the database."""
+
+    dataset: Dataset
+    sheet: str
+    bits: int
+    queries: list[int]
+    methods: list[tuple[str, str]]
+    lead: list[str]
+    items: dict[str, np.ndarray]  # method -> (queries, TOP)
+    hits: dict[str, np.ndarray]  # method -> (queries, TOP) bool
+    query_names: list[str]
+    item_names: dict[int, str]
+    query_images: dict[int, np.ndarray]  # empty where images cannot be had
+    item_images: dict[int, np.ndarray]
+    why_no_images: str = ""
+
+
+def gallery(sheet: Sheet, dataset: Dataset, payloads: Payloads) -> Gallery | None:
+    """The retrievals of one data set; None where codes or labels were not kept."""
+    cells, bits = at_curve_bits(sheet, dataset)
+    labels = payloads.labels(dataset.revision)
+    if labels is None:
+        return None
+    queries = _draw_queries(labels[0], dataset.revision)
+    items = _retrievals(cells, queries, len(labels[1]), payloads)
+    if not items or not queries:
+        return None
+    hits = {m: (labels[0][queries][:, None] & labels[1][found]).any(axis=2) for m, found in items.items()}
+    names = class_names(payloads, dataset.revision, labels[0].shape[1])
+    wanted = sorted({int(item) for found in items.values() for item in found.ravel()})
+    query_images, item_images, reason = _images(dataset, queries, wanted)
+    return Gallery(
+        dataset=dataset,
+        sheet=sheet.slug,
+        bits=bits,
+        queries=queries,
+        methods=[(name, title) for name, title in methods(cells) if name in items],
+        lead=[name for name in leading(cells) if name in items],
+        items=items,
+        hits=hits,
+        query_names=[_named(labels[0][query], names) for query in queries],
+        item_names={item: _named(labels[1][item], names) for item in wanted},
+        query_images=query_images,
+        item_images=item_images,
+        why_no_images=reason,
+    )
+
+
+def _draw_queries(labels: np.ndarray, revision: str) -> list[int]:
+    """Queries at random, no two alike in their first label, so that they show different things."""
+    rng = np.random.default_rng(list(revision.encode()))
+    seen: dict[int, int] = {}
+    for query in rng.permutation(np.flatnonzero(labels.any(axis=1))):
+        seen.setdefault(int(labels[query].argmax()), int(query))
+        if len(seen) == QUERIES:
+            break
+    return list(seen.values())
+
+
+def _retrievals(cells: pd.DataFrame, queries: list[int], size: int, payloads: Payloads) -> dict[str, np.ndarray]:
+    order = np.random.default_rng(0).permutation(size)
+    found = {}
+    for name, _ in methods(cells):
+        stored = payloads.codes(cells[cells["method"] == name].sort_values("seed")["key"].iloc[0])
+        if stored is not None and len(stored[1]) == size and max(queries, default=0) < len(stored[0]):
+            found[name] = np.stack([nearest(stored[0][query], stored[1], order) for query in queries])
+    return found
+
+
+def nearest(query: np.ndarray, database: np.ndarray, order: np.ndarray, top: int = TOP) -> np.ndarray:
+    """The `top` rows of packed codes nearest to a packed code; of equals the one first in `order`."""
+    distance = np.bitwise_count(database ^ query).sum(axis=1, dtype=np.int64)
+    rank = distance * len(order) + order
+    top = min(top, len(rank))
+    first = np.argpartition(rank, top - 1)[:top]
+    return np.asarray(first[np.argsort(rank[first])])
+
+
+def _named(labels: np.ndarray, names: list[str]) -> str:
+    own = [names[c] for c in np.flatnonzero(labels)]
+    return ", ".join(own[:4]) + (f" + {len(own) - 4}" if len(own) > 4 else "") or "no label"
+
+
+Pictures = dict[int, np.ndarray]
+
+
+def _images(dataset: Dataset, queries: list[int], items: list[int]) -> tuple[Pictures, Pictures, str]:
+    """Images of queries and items, and why there are none."""
+    from benchmark.errors import UsageError
+    from benchmark.registry import get_dataset
+
+    try:
+        found: Any = get_dataset(dataset.name)
+        if found.revision != dataset.revision:
+            return {}, {}, "the data set at hand is another revision"
+        splits = found.load()
+        if splits.query.images is None or splits.database.images is None:
+            return {}, {}, "the data set has features only"
+        return _decode(splits.query.images, queries), _decode(splits.database.images, items), ""
+    except (UsageError, OSError) as error:
+        return {}, {}, f"the data set cannot be loaded here ({error})"
+
+
+def _decode(images: Any, rows: list[int]) -> Pictures:
+    from PIL import Image
+
+    decoded = {}
+    for row in rows:
+        image = np.asarray(images[row])
+        if max(image.shape[:2]) > THUMBNAIL:
+            small = Image.fromarray(image)
+            small.thumbnail((THUMBNAIL, THUMBNAIL))
+            image = np.asarray(small)
+        decoded[row] = image
+    return decoded
+
+
+def retrieval_figure(shown: Gallery, stem: str) -> Drawing | None:
+    """Top 10 of the two leading methods for the first few queries; None without images."""
+    import pandas as pd
+
+    if not shown.item_images or len(shown.lead) < 2:
+        return None
+    titles = dict(shown.methods)
+    images: dict[str, np.ndarray] = {}
+    rows, table = [], []
+    for place, query in enumerate(shown.queries[:IN_FIGURE]):
+        images[f"q{query}"] = shown.query_images[query]
+        for method in shown.lead:
+            items, hits = shown.items[method][place], shown.hits[method][place]
+            images |= {f"d{item}": shown.item_images[int(item)] for item in items}
+            row = {"query": f"q{query}", "first": method == shown.lead[0], "title": titles[method]}
+            rows.append(row | {"items": [f"d{item}" for item in items], "hits": [bool(hit) for hit in hits]})
+            table += [
+                (query, shown.query_names[place], method, rank, int(item), shown.item_names[int(item)], bool(hit))
+                for rank, (item, hit) in enumerate(zip(items, hits, strict=True), start=1)
+            ]
+    data = pd.DataFrame(table, columns=["query", "query_labels", "method", "rank", "item", "item_labels", "hit"])
+    title = f"{shown.dataset.label}: top {TOP} @ {shown.bits} bits, hits framed solid green; right: P@{TOP}"
+    alt = f"{title}. {IN_FIGURE} queries drawn at random, {' and '.join(titles[m] for m in shown.lead)}."
+    return Drawing(f"top10-{stem}", "retrieved", title, alt, data, {"images": images, "rows": rows})
