@@ -26,6 +26,6 @@ class DHN(PairwiseMethod):
         self.quantization = quantization
 
     def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
-        h, g = torch.tanh(codes.rows), torch.tanh(codes.columns)
-        likelihood = similarity.mean(cross_entropy(h @ g.T, similarity.similar))
-        return likelihood + self.quantization * log_cosh(torch.cat([h, g]).abs() - 1).mean()
+        h = codes.tanh()
+        likelihood = similarity.mean(cross_entropy(h.inner(), similarity.similar))
+        return likelihood + self.quantization * log_cosh(h.both.abs() - 1).mean()

@@ -14,6 +14,7 @@ from benchmark.deep import (
     cosine,
     cross_entropy,
     log_cosh,
+    power,
     torch,
 )
 
@@ -62,25 +63,25 @@ class DPH(PairwiseMethod):
         )
 
     def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
-        h, g = torch.tanh(codes.rows), torch.tanh(codes.columns)
-        nll = cross_entropy(self.beta * h @ g.T, similarity.similar)  # -log p_ij, eq. 6
+        h = codes.tanh()
+        nll = cross_entropy(self.beta * h.inner(), similarity.similar)  # -log p_ij, eq. 6
         pairwise = self.priority_cross_entropy if self.mode == "paper" else self.authors_cross_entropy
         quantization = self.priority_quantization if self.mode == "paper" else self.authors_quantization
-        total = pairwise(nll, h.detach(), g.detach(), similarity)
-        return total + self.inverse_epsilon * quantization(torch.cat([h, g])) if self.quantized else total
+        loss = pairwise(nll, h.detach(), similarity)
+        return loss + self.inverse_epsilon * quantization(h.both) if self.quantized else loss
 
-    def priority_cross_entropy(self, nll, h, g, similarity: PairBlock) -> torch.Tensor:
+    def priority_cross_entropy(self, nll: torch.Tensor, h: Codes, similarity: PairBlock) -> torch.Tensor:
         """L of eq. 10: -sum alpha_ij (1 - q_ij)^gamma log p_ij, over sum alpha_ij."""
         if not self.weighted:
             return similarity.mean(nll)
-        modulation = self.difficulty(nll, h, g, similarity) ** self.gamma
+        modulation = power(self.difficulty(nll.detach(), h, similarity), self.gamma)
         return similarity.mean(modulation * nll, self.alpha(similarity))
 
-    def difficulty(self, nll, h, g, similarity: PairBlock) -> torch.Tensor:
+    def difficulty(self, nll: torch.Tensor, h: Codes, similarity: PairBlock) -> torch.Tensor:
         """1 - q_ij of eq. 8: (1 - cos)/2 for similar and (1 + cos)/2 for dissimilar pairs; 1 - p_ij in DPH-F."""
         if self.focal:
-            return -torch.expm1(-nll.detach())
-        return (1 + (1 - 2 * similarity.similar) * cosine(h, g)) / 2
+            return -torch.expm1(-nll)
+        return (0.5 - similarity.similar) * h.cosine() + 0.5
 
     def alpha(self, similarity: PairBlock) -> torch.Tensor:
         """eq. 9: |S_i||S_j| / sqrt(|S_i^1||S_j^1|) for similar pairs, with S^0 for dissimilar ones."""
@@ -91,20 +92,17 @@ class DPH(PairwiseMethod):
 
     def priority_quantization(self, h: torch.Tensor) -> torch.Tensor:
         """Q of eq. 14 without its constant: (1 - q_i)^gamma || |h_i| - 1 ||_1, q_i = (1 + cos(|h_i|, 1))/2 of eq. 13."""
-        size = h.detach().abs()
-        hard = (1 - cosine(size, torch.ones_like(size[:1]))) / 2
-        return (hard**self.gamma * (h.abs() - 1).abs()).mean()
+        size = h.abs()
+        hard = (1 - cosine(size.detach(), torch.ones_like(size[:1]))) / 2
+        return (power(hard, self.gamma) * (size - 1).abs()).mean()
 
-    def authors_cross_entropy(self, nll, h, g, similarity: PairBlock) -> torch.Tensor:
+    def authors_cross_entropy(self, nll: torch.Tensor, h: Codes, similarity: PairBlock) -> torch.Tensor:
         """A loss whose gradient is the released code's: (2/C) sum a_ij (f_ij / mean f) nll_ij, C = sum a_ij."""
         a, f = torch.ones_like(nll), torch.ones_like(nll)
         if self.weighted:
-            rows, columns = similarity.counted()
-            (total, row, _), (other, column, _) = rows.floored(), columns.floored()
-            a = torch.where(
-                similarity.similar > 0, torch.outer((total / row).sqrt(), (other / column).sqrt()), 1.0
-            )
-            f = self.difficulty(nll, h, g, similarity) ** self.gamma
+            (total, row, _), (other, column, _) = (counts.floored() for counts in similarity.counted())
+            a = torch.where(similarity.similar > 0, torch.outer((total / row).sqrt(), (other / column).sqrt()), 1.0)
+            f = power(self.difficulty(nll.detach(), h, similarity), self.gamma)
         scale = 2 / self.beta if self.beta_bug else 2
         return scale * similarity.mean(f / similarity.mean(f).clamp_min(1e-8) * nll, a)
 

@@ -43,8 +43,7 @@ class HashNet(PairwiseMethod):
         return math.sqrt(1 + self.growth * STAGE * (iteration // STAGE))
 
     def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
-        beta = self.beta(step)
-        h, g = torch.tanh(beta * codes.rows), torch.tanh(beta * codes.columns)
+        h = codes.tanh(self.beta(step))
         total, similar, dissimilar = similarity.whole.floored()
         weights = torch.where(similarity.similar > 0, total / similar, total / dissimilar)
-        return similarity.mean(cross_entropy(10 / self.bits * h @ g.T, similarity.similar), weights)
+        return similarity.mean(cross_entropy(10 / self.bits * h.inner(), similarity.similar), weights)

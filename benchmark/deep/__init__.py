@@ -14,7 +14,7 @@ from benchmark.deep.pieces import (
     cosine,
     cross_entropy,
     log_cosh,
-    squared_distance,
+    power,
 )
 from benchmark.deep.profile import Profile, Training, load_profile
 
@@ -32,6 +32,6 @@ __all__ = [
     "cross_entropy",
     "load_profile",
     "log_cosh",
-    "squared_distance",
+    "power",
     "torch",
 ]

@@ -113,5 +113,4 @@ class PairwiseMethod(DeepMethod):
         return np.concatenate([rows, columns]), self._graph.block(rows, columns)
 
     def objective(self, outputs: torch.Tensor, target: PairBlock, step: int) -> torch.Tensor:
-        split = len(target.similar)
-        return self.loss(Codes(outputs[:split], outputs[split:]), target, step)
+        return self.loss(Codes(outputs, len(target.similar)), target, step)

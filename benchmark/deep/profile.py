@@ -26,6 +26,7 @@ class Training:
     backbone: str | None = None  # None: the data set's own; with features and no backbone, the hash layer only
     weights: str | None = None  # torchvision's name, a file, or None for the backbone's own
     partial_weights: bool = False  # whether a file may hold weights for a part of the backbone only
+    partial_weights: bool = False  # whether a weight file may lack the layers behind the trunk
     steps: int = 600
     batch: int = 256  # images in each of the two streams
     learning_rate: float = 0.003  # of the backbone; the hash layer's is `hash_rate` times that

@@ -42,7 +42,7 @@ def train(method: DeepMethod, network: HashNetwork, rows: Rows) -> History:
     history: History = {"step": [], "loss": [], "gradient_norm": []}
     every = max(1, training.steps // LOGGED)
     for step, inputs, target in _batches(method, rows, range(training.steps)):
-        torch.manual_seed(derive_seed("dropout", method.seed, step))  # the caller has forked the global state
+        _seed(device, "dropout", method.seed, step)
         _set_rates(optimizer, training, step)
         optimizer.zero_grad(set_to_none=True)
         loss = method.objective(network(inputs.to(device)).float(), target.to(device), step)
@@ -52,6 +52,12 @@ def train(method: DeepMethod, network: HashNetwork, rows: Rows) -> History:
             _log(history, step, loss, network)
         optimizer.step()
     return history
+
+
+def _seed(device: torch.device, *parts: object) -> None:
+    """Seed the generator that dropout draws from; the caller has forked the global state."""
+    chosen = torch.cuda.default_generators[device.index or 0] if device.type == "cuda" else torch.default_generator
+    chosen.manual_seed(derive_seed(*parts))
 
 
 def _batches(method: DeepMethod, rows: Rows, steps: range) -> Iterator[tuple[int, torch.Tensor, Any]]:
