@@ -16,9 +16,7 @@ from benchmark.scaling import FeatureScaling
 EXACT_DIMENSION = 2048  # above it a d x d eigenproblem costs more than a block Krylov space that is as good
 
 
-def encode_rows(
-    split: Split, scaler: FeatureScaling | None, project: Callable[[np.ndarray], np.ndarray]
-) -> np.ndarray:
+def encode_rows(split: Split, scaler: FeatureScaling | None, project: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """Codes of a split: +1 where `project(scaled rows)` is positive; memory does not grow with the split.
 
     `scaler` is what `fit` learned; None means that the method is not fitted.
@@ -40,9 +38,7 @@ def principal_directions(rows: np.ndarray, count: int) -> tuple[np.ndarray, np.n
 
     dimension = rows.shape[1]
     if count > dimension:
-        raise UsageError(
-            f"{count} principal directions wanted, but features have {dimension} columns: use fewer bits"
-        )
+        raise UsageError(f"{count} principal directions wanted, but features have {dimension} columns: use fewer bits")
     mean = rows.mean(axis=0, dtype=np.float64)
     if dimension <= EXACT_DIMENSION:
         basis = np.eye(dimension)
@@ -75,3 +71,23 @@ def fix_signs(vectors: np.ndarray) -> np.ndarray:
     """Columns turned so that the entry of largest magnitude is positive: solvers leave the sign arbitrary."""
     largest = np.abs(vectors).argmax(axis=0)
     return vectors * np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1, 1)
+
+
+def squared_distances(rows: np.ndarray, anchors: np.ndarray) -> np.ndarray:
+    """||x - a||^2 of each row to each anchor, (n, m)."""
+    out = rows @ anchors.T
+    out *= -2
+    out += np.einsum("ij,ij->i", rows, rows)[:, None]
+    out += np.einsum("ij,ij->i", anchors, anchors)
+    return np.maximum(out, 0, out=out)
+
+
+def gaussian(distances: np.ndarray, width: float) -> np.ndarray:
+    """exp(-d^2 / width) of squared distances, computed in their place."""
+    distances *= -1 / width
+    return np.exp(distances, out=distances)
+
+
+def sample(count: int, size: int, rng: np.random.Generator) -> np.ndarray:
+    """`count` of `size` positions in random order, or all of them where there are fewer."""
+    return rng.permutation(size)[:count]

@@ -91,3 +91,49 @@ def test_more_bits_than_columns_are_declined():
     assert "4 columns" in ITQ.unsupported(split, 5)
     with pytest.raises(UsageError, match="use fewer bits"):
         ITQ(5).fit(split)
+
+
+class TestAgainstFaiss:
+    """faiss multiplies U by V where ITQ's update needs U by V^T: its loss stays a random rotation's.
+
+    So its subspace must be ours, its retrieval that of ours before the first update, and ours be better.
+    """
+
+    classes = np.arange(1000) % 20
+
+    def rows(self):
+        rng = np.random.default_rng(0)
+        spread = 1.5 * rng.standard_normal((1000, 40))
+        return (rng.standard_normal((20, 40))[self.classes] + spread).astype(np.float32)
+
+    def faiss(self, rows, seed):
+        library = pytest.importorskip("faiss")
+        transform = library.ITQTransform(40, 16, True)  # centres and normalises as "center-l2" does
+        transform.itq.seed = seed
+        transform.train(rows)
+        matrix = library.vector_to_array(transform.pca_then_itq.A).reshape(16, 40)
+        return matrix, signs(transform.apply(rows))
+
+    def ours(self, rows, seed, iterations):
+        method = ITQ(16, seed, iterations=iterations).fit(Split(features=rows))
+        return method.directions, method.encode(Split(features=rows))
+
+    def gap(self, codes):
+        """How many bits nearer rows of one class are than others."""
+        distance = (16 - codes.astype(int) @ codes.T.astype(int)) / 2
+        same = self.classes[:, None] == self.classes
+        return distance[~same].mean() - distance[same].mean()
+
+    def test_the_subspace_is_the_same(self):
+        rows = self.rows()
+        theirs, _ = self.faiss(rows, 0)
+        ours, _ = self.ours(rows, 0, 50)
+        np.testing.assert_allclose(np.linalg.svd(theirs @ ours)[1], 1, atol=1e-3)
+
+    def test_retrieval_is_theirs_before_the_first_update_and_better_after(self):
+        rows = self.rows()
+        theirs = np.array([self.gap(self.faiss(rows, seed)[1]) for seed in range(5)])
+        start = np.array([self.gap(self.ours(rows, seed, 0)[1]) for seed in range(5)])
+        final = np.array([self.gap(self.ours(rows, seed, 50)[1]) for seed in range(5)])
+        assert abs(theirs.mean() - start.mean()) < theirs.std() + start.std()
+        assert final.min() > theirs.max()

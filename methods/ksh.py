@@ -1,0 +1,139 @@
+"""KSH, Supervised Hashing with Kernels: bits chosen greedily to explain pairs (Liu et al., CVPR 2012)."""
+
+import math
+from typing import Self
+
+import numpy as np
+
+from benchmark import Similarity, Split, UsageError, register_method
+from benchmark.scaling import FeatureScaling
+from benchmark.shallow import encode_rows, fix_signs, gaussian, sample, signs, squared_distances
+
+
+@register_method("ksh", title="KSH", family="supervised", needs="similarity", paper="Liu et al., CVPR 2012")
+class KSH:
+    """Minimises ||(1/K) sum_r y_r y_r^T - S||^2, y_r = sign(Kbar a_r), one bit after the other (eq. 9, 10).
+
+    Parameters
+    ----------
+    anchors : int
+        Rows the kernel compares with; 300 in the paper (sec. 5) and in the authors' KSH_demo.m.
+    pairs_among : int
+        Rows l whose l x l pairs are learned from; the paper uses 1,000 to 2,000. Cost and memory grow with l^2.
+    width : float or None
+        tau of exp(-d^2 / (2 tau)); None takes the mean squared distance to the anchors, as KSH_demo.m does.
+    scaling : "center-l2", "center", "l2" or "none"
+        How features are scaled first.
+    """
+
+    search_space = {"anchors": [300, 1000], "pairs_among": [1000, 2000]}
+
+    def __init__(
+        self,
+        bits: int,
+        seed: int = 0,
+        *,
+        anchors: int = 300,
+        pairs_among: int = 2000,
+        width: float | None = None,
+        scaling: str = "center-l2",
+    ) -> None:
+        self.bits, self.seed, self.anchors, self.pairs_among = bits, seed, anchors, pairs_among
+        self.width, self.scaling = width, scaling
+        self.scaler: FeatureScaling | None = None
+
+    def fit(self, train: Split) -> Self:
+        if train.similarity is None:
+            raise UsageError("ksh: the training split has no similarity; give it labels or a pair list")
+        rng = np.random.default_rng(self.seed)
+        scaler = FeatureScaling.fit(train.features, self.scaling)
+        rows = scaler.transform(train.features)
+        self.anchor_rows = rows[sample(self.anchors, len(rows), rng)]
+        distances = squared_distances(rows, self.anchor_rows)
+        self.tau = self.width or float(distances.mean()) or 1.0
+        kernel = gaussian(distances, 2 * self.tau)
+        self.kernel_mean = kernel.mean(axis=0, dtype=np.float64)
+        items, pairs = learned_pairs(train.similarity, self.pairs_among, rng)
+        self.projections = greedy_projections(kernel[items] - self.kernel_mean, pairs, self.bits)
+        self.scaler = scaler
+        return self
+
+    def encode(self, split: Split) -> np.ndarray:
+        return encode_rows(split, self.scaler, self.project)
+
+    def project(self, rows: np.ndarray) -> np.ndarray:
+        kernel = gaussian(squared_distances(rows, self.anchor_rows), 2 * self.tau)
+        return (kernel - self.kernel_mean) @ self.projections
+
+
+def learned_pairs(similarity: Similarity, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """(items, S): `count` items of which some pair is known, and S = 1 similar, -1 dissimilar, 0 unknown."""
+    known_items = np.flatnonzero(similarity.degrees().total)
+    if not len(known_items):
+        raise UsageError("ksh: the training split's pair list is empty, expected at least one pair")
+    items = known_items[sample(count, len(known_items), rng)]
+    similar, known = similarity.block(items, items)
+    return items, np.where(known, np.where(similar, 1.0, -1.0), 0.0)
+
+
+def greedy_projections(kernel: np.ndarray, pairs: np.ndarray, bits: int) -> np.ndarray:
+    """The vectors a_1..a_K as columns: each bit takes what it can of the residue R = K S - sum y y^T (eq. 10)."""
+    from scipy import linalg
+
+    anchors = kernel.shape[1]
+    residue = (bits * pairs).astype(np.float32)  # small integers: exact, and half the memory to stream
+    single = kernel.astype(np.float32)
+    gram = kernel.T @ kernel
+    gram += (1e-6 * np.trace(gram) / anchors + 1e-12) * np.eye(anchors)
+    quadratic = kernel.T @ residue @ kernel
+    projections = []
+    for _ in range(bits):
+        # Spectral start (eq. 13): the top generalised eigenvector, scaled so that ||Kbar a||^2 = l.
+        _, top = linalg.eigh(quadratic, gram, subset_by_index=[anchors - 1, anchors - 1])
+        start = fix_signs(top)[:, 0] * np.sqrt(len(kernel))
+        refined = descend(single, residue, start.astype(np.float32)).astype(np.float64)
+        best = max(start, refined, key=lambda vector: explained(residue, signs(kernel @ vector)))
+        code = signs(kernel @ best)
+        residue -= np.outer(code, code)
+        quadratic -= np.outer(kernel.T @ code, code @ kernel)
+        projections.append(best)
+    return np.stack(projections, axis=1)
+
+
+def explained(residue: np.ndarray, code: np.ndarray) -> float:
+    """y^T R y: a bit lowers the objective exactly where this exceeds l^2 / 2."""
+    return float(code @ (residue @ code.astype(residue.dtype)).astype(np.float64))
+
+
+def smooth(kernel: np.ndarray, residue: np.ndarray, vector: np.ndarray) -> tuple[float, np.ndarray]:
+    """g(a) = -phi^T R phi and its gradient, phi(z) = 2 / (1 + e^-z) - 1 = tanh(z / 2) for sign (eq. 14, 15)."""
+    phi = np.tanh(kernel @ vector / 2)
+    image = residue @ phi
+    return -float(phi @ image), -kernel.T @ (image * (1 - phi**2))
+
+
+def descend(kernel: np.ndarray, residue: np.ndarray, start: np.ndarray, steps: int = 500) -> np.ndarray:
+    """Nesterov's accelerated gradient on `smooth`, as in OptProjectionFast.m: the step 1 / beta only shrinks.
+
+    Stops when the cost changes by less than 0.01 l, or no step satisfies the quadratic bound.
+    """
+    before = now = start
+    cost, _ = smooth(kernel, residue, start)
+    theta_before, theta, beta = 0.0, 1.0, 1.0
+    for _ in range(steps):
+        ahead = now + (theta_before - 1) / theta * (now - before)
+        cost_ahead, gradient = smooth(kernel, residue, ahead)
+        for _ in range(51):
+            step = -gradient / beta
+            cost_next, _ = smooth(kernel, residue, ahead + step)
+            if cost_next <= cost_ahead + gradient @ step + beta / 2 * (step @ step):
+                break
+            beta *= 2
+        else:
+            return now
+        before, now = now, ahead + step
+        theta_before, theta = theta, (1 + math.sqrt(1 + 4 * theta**2)) / 2
+        if abs(cost_next - cost) <= 0.01 * len(kernel):
+            return now
+        cost = cost_next
+    return now

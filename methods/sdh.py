@@ -1,0 +1,142 @@
+"""SDH, Supervised Discrete Hashing: codes a linear classifier likes, learned bit by bit (Shen et al., CVPR 2015)."""
+
+from typing import Self
+
+import numpy as np
+
+from benchmark import Split, UsageError, register_method
+from benchmark.scaling import FeatureScaling
+from benchmark.shallow import encode_rows, gaussian, sample, signs, squared_distances
+
+
+@register_method("sdh", title="SDH", family="supervised", needs="labels", paper="Shen et al., CVPR 2015")
+class SDH:
+    """Minimises ||Y - B W||^2 + lambda ||W||^2 + nu ||B - Phi P||^2 over codes B, W and P (eq. 4).
+
+    W classifies the codes, P predicts them from the kernel. Rows without a label say nothing about classes and
+    are left out of training.
+
+    Parameters
+    ----------
+    anchors : int
+        Training rows the Gaussian kernel compares with; 1,000 in the paper (sec. 4) and in demo_SDH.m.
+    iterations : int
+        Rounds of codes, classifier, projection; 5 in demo_SDH.m.
+    classifier_weight : float
+        lambda; 1 in the paper (sec. 4).
+    projection_weight : float
+        nu; 1e-5 in the paper (sec. 4).
+    ridge : float
+        Added to Phi^T Phi; 0.01 in the authors' RRC.m.
+    sigma : float or None
+        Of exp(-d^2 / (2 sigma^2)). demo_SDH.m has 0.4, for other features; None takes the mean distance of a
+        training row to its nearest anchor other than itself.
+    scaling : "center-l2", "center", "l2" or "none"
+        How features are scaled first.
+    """
+
+    search_space = {"projection_weight": [1e-5, 1e-3, 1e-1], "classifier_weight": [0.1, 1.0, 10.0]}
+
+    def __init__(
+        self,
+        bits: int,
+        seed: int = 0,
+        *,
+        anchors: int = 1000,
+        iterations: int = 5,
+        classifier_weight: float = 1.0,
+        projection_weight: float = 1e-5,
+        ridge: float = 0.01,
+        sigma: float | None = None,
+        scaling: str = "center-l2",
+    ) -> None:
+        self.bits, self.seed, self.anchors, self.iterations = bits, seed, anchors, iterations
+        self.classifier_weight, self.projection_weight, self.ridge = (
+            classifier_weight,
+            projection_weight,
+            ridge,
+        )
+        self.sigma, self.scaling = sigma, scaling
+        self.scaler: FeatureScaling | None = None
+
+    @staticmethod
+    def unsupported(train: Split, bits: int) -> str | None:
+        labelled = train.labels is not None and train.labels.any()
+        return None if labelled else "SDH learns from class labels, but no training row has one"
+
+    def fit(self, train: Split) -> Self:
+        reason = self.unsupported(train, self.bits)
+        if reason or train.features is None or train.labels is None:
+            raise UsageError(f"sdh: {reason or 'the training split has no features'}")
+        rng = np.random.default_rng(self.seed)
+        labelled = train.labels.any(axis=1)
+        scaler = FeatureScaling.fit(train.features, self.scaling)
+        rows = scaler.transform(train.features[labelled])
+        chosen = sample(self.anchors, len(rows), rng)
+        self.anchor_rows = rows[chosen]
+        distances = squared_distances(rows, self.anchor_rows)
+        self.width = 2 * (self.sigma or nearest_anchor(distances, chosen)) ** 2
+        phi = with_bias(gaussian(distances, self.width))
+        codes = signs(rng.standard_normal((len(rows), self.bits)))
+        self.projection = self.alternate(phi, train.labels[labelled].astype(np.float64), codes)
+        self.scaler = scaler
+        return self
+
+    def alternate(self, phi: np.ndarray, targets: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Algorithm 1: codes, then classifier, then projection, round by round; returns the projection P."""
+        from scipy import linalg
+
+        factor = linalg.cho_factor(phi.T @ phi + self.ridge * np.eye(phi.shape[1]))
+        projection = linalg.cho_solve(factor, phi.T @ codes.astype(np.float64))  # eq. 6
+        for _ in range(self.iterations):
+            classifier = best_classifier(codes, targets, self.classifier_weight)
+            pull = targets @ classifier.T + self.projection_weight * (phi @ projection)  # Q of eq. 9
+            codes = best_codes(codes, classifier, pull)
+            projection = linalg.cho_solve(factor, phi.T @ codes.astype(np.float64))
+        return projection
+
+    def encode(self, split: Split) -> np.ndarray:
+        return encode_rows(split, self.scaler, self.project)
+
+    def project(self, rows: np.ndarray) -> np.ndarray:
+        return with_bias(gaussian(squared_distances(rows, self.anchor_rows), self.width)) @ self.projection
+
+
+def nearest_anchor(distances: np.ndarray, chosen: np.ndarray) -> float:
+    """Mean distance of a row to its nearest anchor other than itself; 1 where all rows are the same."""
+    distances = distances.copy()
+    distances[chosen, np.arange(len(chosen))] = np.inf
+    nearest = np.sqrt(distances.min(axis=1))
+    nearest = nearest[np.isfinite(nearest)]
+    return float(nearest.mean()) or 1.0 if len(nearest) else 1.0
+
+
+def with_bias(kernel: np.ndarray) -> np.ndarray:
+    """Phi: the kernel columns and a column of ones, in float64."""
+    return np.hstack([kernel, np.ones((len(kernel), 1))])
+
+
+def best_classifier(codes: np.ndarray, targets: np.ndarray, weight: float) -> np.ndarray:
+    """W = (B^T B + lambda I)^-1 B^T Y (eq. 5), K x c."""
+    codes = codes.astype(np.float64)
+    return np.linalg.solve(codes.T @ codes + weight * np.eye(codes.shape[1]), codes.T @ targets)
+
+
+def best_codes(codes: np.ndarray, classifier: np.ndarray, pull: np.ndarray, sweeps: int = 10) -> np.ndarray:
+    """Discrete cyclic coordinate descent (eq. 10): b_k = sign(q_k - B' W' w_k), where 0 keeps the bit.
+
+    Never raises the objective; stops when a sweep changes nothing.
+    """
+    codes = np.asfortranarray(codes, dtype=np.float64)  # columns are read and written whole
+    coupling = classifier @ classifier.T
+    np.fill_diagonal(coupling, 0)
+    for _ in range(sweeps):
+        changed = 0
+        for k in range(codes.shape[1]):
+            value = pull[:, k] - codes @ coupling[:, k]
+            bit = np.where(value == 0, codes[:, k], np.where(value > 0, 1, -1))
+            changed += np.count_nonzero(bit != codes[:, k])
+            codes[:, k] = bit
+        if not changed:
+            break
+    return codes.astype(np.int8)
