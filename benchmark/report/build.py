@@ -4,69 +4,64 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchmark.report import curves, insight, tables
 from benchmark.report.figures import Drawing, draw
-from benchmark.report.frame import Sheet, defaults, frame, scored, sheets
-from benchmark.report.gallery import Gallery, gallery, retrieval_figure
-from benchmark.report.page import write_page
+from benchmark.report.frame import Dataset, Sheet, defaults, frame, mixtures, scored, sheets
+from benchmark.report.gallery import gallery, retrieval_figure
+from benchmark.report.headline import headline
+from benchmark.report.page import Page, write_page
 from benchmark.report.payloads import Payloads
 from benchmark.report.table import Table, document
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 SUFFIXES = ("pdf", "png", "csv")
 PARALLEL_FROM = 8  # figures: fewer are drawn sooner than helpers start
-
-
-@dataclass
-class Contents:
-    """What a report is made of, before anything is written."""
-
-    frame: pd.DataFrame
-    tables: list[Table] = field(default_factory=list)
-    drawings: list[Drawing] = field(default_factory=list)
-    galleries: list[Gallery] = field(default_factory=list)
 
 
 def build(
     store: Any, records: list[Any], out: Path, *, stale: Collection[str], known: Mapping[str, str]
 ) -> tuple[list[str], dict[str, str]]:
     """Write the report; return the files written (relative) and the digest of each figure."""
-    contents = Contents(frame(records, stale))
+    table, page = frame(records, stale), Page()
     payloads = Payloads(store, records)
-    for sheet in sheets(contents.frame):
-        gather(sheet, payloads, contents)
-    files = _write_tables(contents.tables, out)
-    digests = draw_changed(contents.drawings, out / "figures", known)
-    files += [f"figures/{drawing.name}.{suffix}" for drawing in contents.drawings for suffix in SUFFIXES]
-    write_page(out / "index.html", contents.tables, contents.drawings)
+    for sheet in sheets(table):
+        gather(sheet, payloads, page)
+    files = _write_tables(page.tables, out)
+    digests = draw_changed(page.drawings, out / "figures", known)
+    files += [f"figures/{drawing.name}.{suffix}" for drawing in page.drawings for suffix in SUFFIXES]
+    write_page(out / "index.html", page, table, records)
     return [*files, "index.html"], digests
 
 
-def gather(sheet: Sheet, payloads: Payloads, contents: Contents) -> None:
-    """Tables, drawings and galleries of one sheet. Only the figures of sweeps see changed parameters."""
+def gather(sheet: Sheet, payloads: Payloads, page: Page) -> None:
+    """Everything of one sheet. Only the figures of sweeps see changed parameters."""
     plain = defaults(sheet)
-    contents.drawings += insight.sensitivity_figures(sheet)
+    page.drawings += insight.sensitivity_figures(sheet)
     if plain.cells.empty:
         return
-    contents.tables += tables.sheet_tables(plain, payloads)
+    page.tables += tables.sheet_tables(plain, payloads)
+    page.warnings += mixtures(plain)
     main = tables.main_sheet(plain)
-    contents.drawings += insight.rank_figure(main)
+    if len(scored(main.cells)):
+        page.headlines.append(headline(main, payloads))
+    page.drawings += insight.rank_figure(main)
     for dataset in main.datasets():
-        if scored(main.of(dataset)).empty:
-            continue
-        contents.drawings += curves.dataset_curves(main, dataset, payloads)
-        contents.drawings += insight.dataset_insights(main, dataset, payloads)
-        shown = gallery(main, dataset, payloads)
-        if shown is not None:
-            contents.galleries.append(shown)
-            figure = retrieval_figure(shown, f"{dataset.slug}-{sheet.slug}")
-            contents.drawings += [figure] if figure else []
+        if len(scored(main.of(dataset))):
+            gather_dataset(main, dataset, payloads, page)
+
+
+def gather_dataset(sheet: Sheet, dataset: Dataset, payloads: Payloads, page: Page) -> None:
+    """Figures, charts and retrievals of one data set."""
+    page.drawings += curves.dataset_curves(sheet, dataset, payloads)
+    page.drawings += insight.dataset_insights(sheet, dataset, payloads)
+    page.charts += curves.explorer_charts(sheet, dataset, payloads)
+    shown = gallery(sheet, dataset, payloads)
+    if shown is not None:
+        page.galleries.append(shown)
+        figure = retrieval_figure(shown, f"{dataset.slug}-{sheet.slug}")
+        page.drawings += [figure] if figure else []
 
 
 def _write_tables(all_tables: list[Table], out: Path) -> list[str]:

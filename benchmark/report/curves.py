@@ -117,3 +117,40 @@ def _map_against_bits(sheet: Sheet, dataset: Dataset, data: pd.DataFrame, stem: 
 def _alt(title: str, data: pd.DataFrame) -> str:
     names = ", ".join(dict.fromkeys(data["title"]))
     return f"{title}. One line per method: {names}."
+
+
+def explorer_charts(sheet: Sheet, dataset: Dataset, payloads: Payloads) -> list[dict[str, Any]]:
+    """The same curves at every code length, as plain values for the page."""
+    cells = sheet.of(dataset)
+    lengths = [int(bits) for bits in sorted(scored(cells)["bits"].unique())]
+    where = f"{dataset.label} ({', '.join(part for part in (sheet.profile, sheet.backbone) if part)})"
+    common = {"dataset": where, "bits": "all", "xlabel": "bits", "ticks": lengths}
+    charts = [
+        common | {"kind": kind, "ylabel": label, "series": _series(against_bits(cells, column))}
+        for kind, label, column in (
+            ("MAP", f"MAP@{cutoff(cells)}", "map"),
+            ("Precision within radius 2", "P@H≤2", "precision_at_radius_2"),
+            ("Empty balls of radius 2", "share of queries", "empty_ball_share"),
+        )
+    ]
+    for bits in lengths:
+        at = cells[cells["bits"] == bits]
+        shared = {"dataset": where, "bits": bits, "ylabel": "precision"}
+        recall = _series(along(at, payloads, "recall", "precision"))
+        top_n = _series(along(at, payloads, "n", "precision_at_n"))
+        charts.append(shared | {"kind": "Precision-recall", "xlabel": "recall", "series": recall})
+        charts.append(shared | {"kind": "P@N", "xlabel": "N", "series": top_n})
+    return [chart for chart in charts if chart["series"]]
+
+
+def _series(data: pd.DataFrame) -> list[dict[str, Any]]:
+    known = data.dropna(subset=["x", "y"])
+    return [
+        {
+            "method": method,
+            "title": title,
+            "x": [round(float(x), 4) for x in rows["x"]],
+            "y": [round(float(y), 4) for y in rows["y"]],
+        }
+        for (method, title), rows in known.groupby(["method", "title"], sort=False)
+    ]

@@ -75,6 +75,9 @@ def row(record: Record) -> dict[str, Any]:
         "reason": reason(record),
         "ended": str(provenance.get("ended") or ""),
         "peak_memory": record.get("peak_memory"),
+        "sources": json.dumps((record.get("parts") or {}).get("sources"), sort_keys=True),
+        "versions": json.dumps(provenance.get("versions"), sort_keys=True),
+        "machine": json.dumps(provenance.get("machine"), sort_keys=True),
     }
     flat |= {name: value for name, value in metrics.items() if not isinstance(value, (Mapping, list))}
     flat |= {f"map_{group}": value for group, value in (metrics.get("map_groups") or {}).items()}
@@ -199,3 +202,16 @@ def methods(cells: pd.DataFrame) -> list[tuple[str, str]]:
     """(name, title) of the methods in the order of the paper."""
     rows = cells[["method", "title", "family"]].drop_duplicates("method").itertuples(index=False, name=None)
     return [(name, title) for name, title, family in sorted(rows, key=lambda row: method_order(row[0], row[2]))]
+
+
+def mixtures(sheet: Sheet) -> list[str]:
+    """What should be one thing in a sheet and is several: said beside its numbers."""
+    cells, said = scored(sheet.cells), []
+    for column, words in (("versions", "library versions"), ("machine", "machines")):
+        if cells[column].nunique() > 1:
+            said.append(f"The cells were made under {cells[column].nunique()} different {words} (see provenance).")
+    sources = cells.groupby("title")["sources"].nunique()
+    changed = ", ".join(str(title) for title in sources[sources > 1].index)
+    if changed:
+        said.append(f"Cells of {changed} were made by different versions of the method's code.")
+    return said

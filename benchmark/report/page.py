@@ -1,20 +1,218 @@
-"""index.html: one self-contained page."""
+"""index.html: one self-contained page. Here its data are gathered; how it looks and behaves is in the template.
+
+Everything that comes from plugins passes jinja2's autoescape, in HTML and in the embedded JSON alike.
+"""
 
 from __future__ import annotations
 
 import base64
-import html
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from benchmark.report.figures import Drawing
-from benchmark.report.table import Table, to_markdown
+from benchmark.report.gallery import TOP, Gallery
+from benchmark.report.style import look
+from benchmark.report.table import Table, spread_text, to_latex
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+IMAGE_BUDGET = 3_000_000  # bytes of retrieved images in the page, so that it stays under 8 MB
+LINKED_ONLY = ("radius-", "recall-", "top-n-")  # shown by the strips; alone they are only linked
+AUDITED = {
+    "classes": "Classes",
+    "overlap": "Queries that are database rows too",
+    "same_features": "Queries with the features of a database row",
+    "train_in_query": "Training rows that are queries",
+    "train_outside_database": "Training rows outside the database",
+    "similar_pairs": "Fraction of similar training pairs",
+    "chance_map": "MAP of a random ranking",
+    "map_cutoff": "k of MAP@k",
+}
 
 
-def write_page(path: Path, tables: list[Table], drawings: list[Drawing]) -> None:
-    parts = ["<!doctype html><html lang='en'><meta charset='utf-8'><title>hashbench report</title>"]
-    parts += [] if tables else ["<p>No results yet.</p>"]
-    parts += [f"<pre>{html.escape(to_markdown(table))}</pre>" for table in tables]
-    for drawing in drawings:
-        png = base64.b64encode((path.parent / "figures" / f"{drawing.name}.png").read_bytes()).decode()
-        parts.append(f"<img alt='{html.escape(drawing.alt)}' src='data:image/png;base64,{png}'>")
-    path.write_text("\n".join(parts), encoding="utf-8")
+@dataclass
+class Page:
+    """What stands on the page, in plain values."""
+
+    headlines: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    drawings: list[Drawing] = field(default_factory=list)
+    galleries: list[Gallery] = field(default_factory=list)
+    charts: list[dict[str, Any]] = field(default_factory=list)
+
+
+def write_page(path: Path, page: Page, frame: pd.DataFrame, records: list[Mapping[str, Any]]) -> None:
+    """Render the template."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["spread"] = spread_text
+    methods = set(frame["method"]) if len(frame) else set()
+    html = environment.get_template("template.html.j2").render(
+        page=page,
+        latex={table.name: to_latex(table) for table in page.tables},
+        heads={table.name: head_rows(table) for table in page.tables},
+        figures=[embedded(drawing, path.parent) for drawing in page.drawings],
+        browser=list(browser(page.galleries)),
+        charts=page.charts,
+        looks={method: {"color": look(method).color, "dash": list(look(method).dash)} for method in sorted(methods)},
+        problems=problems(frame),
+        stale=stale(frame),
+        audits=audits(records),
+        provenance=provenance(records),
+        cells=len(frame),
+    )
+    path.write_text(html, encoding="utf-8")
+
+
+def head_rows(table: Table) -> list[tuple[str, int]]:
+    """Group headings with the number of columns each spans."""
+    spans: list[tuple[str, int]] = []
+    for column in table.columns:
+        if spans and spans[-1][0] == column.group:
+            spans[-1] = (column.group, spans[-1][1] + 1)
+        else:
+            spans.append((column.group, 1))
+    return spans if any(group for group, _ in spans) else []
+
+
+def embedded(drawing: Drawing, folder: Path) -> dict[str, Any]:
+    """A figure as the template wants it, with its image unless it is only linked."""
+    source = ""
+    if not drawing.name.startswith(LINKED_ONLY):
+        content = (folder / "figures" / f"{drawing.name}.png").read_bytes()
+        source = f"data:image/png;base64,{base64.b64encode(content).decode()}"
+    return {"name": drawing.name, "title": drawing.title.replace("$", ""), "alt": drawing.alt, "source": source}
+
+
+# --- the retrieval browser ---------------------------------------------------------------------------------
+
+
+def browser(galleries: list[Gallery]) -> Iterator[dict[str, Any]]:
+    """Each gallery as JSON, with as many queries as its share of the image budget allows."""
+    budget = IMAGE_BUDGET / max(1, len(galleries))
+    for shown in galleries:
+        images: dict[str, str] = {}
+        queries, spent = [], 0
+        for place, query in enumerate(shown.queries):
+            new = {name: _data_uri(image) for name, image in _pictures(shown, place) if name not in images}
+            size = sum(map(len, new.values()))
+            if spent + size > budget and queries:
+                break
+            images |= new
+            spent += size
+            queries.append({"id": f"q{query}", "name": shown.query_names[place], "results": _results(shown, place)})
+        items = {result["id"] for query in queries for rows in query["results"].values() for result in rows}
+        yield {
+            "label": f"{shown.dataset.label}, {shown.bits} bits",
+            "sheet": shown.sheet,
+            "methods": [{"name": name, "title": title} for name, title in shown.methods],
+            "lead": shown.lead,
+            "queries": queries,
+            "names": {f"d{item}": name for item, name in shown.item_names.items() if f"d{item}" in items},
+            "images": images,
+            "why": shown.why_no_images,
+            "top": TOP,
+        }
+
+
+def _pictures(shown: Gallery, place: int) -> Iterator[tuple[str, np.ndarray]]:
+    query = shown.queries[place]
+    if query in shown.query_images:
+        yield f"q{query}", shown.query_images[query]
+    for items in shown.items.values():
+        yield from (
+            (f"d{item}", shown.item_images[int(item)]) for item in items[place] if int(item) in shown.item_images
+        )
+
+
+def _results(shown: Gallery, place: int) -> dict[str, list[dict[str, Any]]]:
+    return {
+        method: [
+            {"id": f"d{item}", "hit": bool(hit)}
+            for item, hit in zip(items[place], shown.hits[method][place], strict=True)
+        ]
+        for method, items in shown.items.items()
+    }
+
+
+def _data_uri(image: np.ndarray) -> str:
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(image).save(buffer, "WEBP", quality=85)
+    return f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode()}"
+
+
+# --- failures, audits, provenance --------------------------------------------------------------------------
+
+
+def problems(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Current cells without a score, those alike in one row."""
+    if frame.empty:
+        return []
+    bad = frame[frame["current"] & (frame["status"] != "ok")]
+    groups = bad.groupby(["title", "dataset_title", "profile", "status", "reason"], sort=False)
+    return [
+        dict(zip(("method", "dataset", "profile", "status", "reason"), key, strict=True))
+        | {"bits": ", ".join(str(b) for b in sorted(cells["bits"].unique())), "count": len(cells)}
+        for key, cells in groups
+    ]
+
+
+def stale(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Cells kept but in no table, because code or data changed since."""
+    if frame.empty:
+        return []
+    old = frame[~frame["current"]]
+    groups = old.groupby(["title", "dataset_title", "profile"], sort=False)
+    return [
+        dict(zip(("method", "dataset", "profile"), key, strict=True)) | {"count": len(cells)} for key, cells in groups
+    ]
+
+
+def audits(records: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The audit of each split, once."""
+    found: dict[str, dict[str, Any]] = {}
+    for record in records:
+        audit, revision = record.get("audit") or {}, str(record.get("dataset_revision") or "")
+        if not audit or revision in found:
+            continue
+        counts = ((audit.get("parts") or {}).get("train") or {}).get("class_counts") or []
+        found[revision] = {
+            "title": (record.get("titles") or {}).get("dataset") or record["cell"]["dataset"],
+            "protocol": record["cell"].get("protocol") or "",
+            "revision": revision,
+            "parts": audit.get("parts") or {},
+            "facts": [(label, audit[key]) for key, label in AUDITED.items() if audit.get(key) is not None],
+            "groups": {name: len(members) for name, members in (audit.get("groups") or {}).items()},
+            "histogram": sorted(counts, reverse=True),
+            "errors": audit.get("errors") or [],
+            "warnings": audit.get("warnings") or [],
+            "notes": audit.get("notes") or [],
+        }
+    return list(found.values())
+
+
+def provenance(records: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Where cells were made: one row per distinct machine, versions, threads and commit."""
+    found: dict[str, dict[str, Any]] = {}
+    for record in records:
+        made = dict(record.get("provenance") or {})
+        ended = str(made.pop("ended", ""))
+        row = found.setdefault(repr(made), {"made": made, "count": 0, "first": ended, "last": ended})
+        row["count"] += 1
+        row["first"], row["last"] = min(row["first"], ended), max(row["last"], ended)
+    return list(found.values())

@@ -55,7 +55,14 @@ class Table:
     columns: list[Column]
     rows: list[list[Entry]]
     rules: list[int] = field(default_factory=list)  # a thin line stands above these rows
+    foot: int = 0  # this many last rows are no competitors (chance): ruled off, never sorted
     remarks: list[str] = field(default_factory=list)
+
+    def body(self) -> list[list[Entry]]:
+        return self.rows[: len(self.rows) - self.foot]
+
+    def feet(self) -> list[list[Entry]]:
+        return self.rows[len(self.rows) - self.foot :]
 
     def notes(self) -> dict[str, str]:
         """Footnote text -> its letter, in order of appearance."""
@@ -92,7 +99,8 @@ def _letter(index: int) -> str:
     return chr(97 + index) if index < 26 else _letter(index // 26 - 1) + chr(97 + index % 26)
 
 
-def _spread(entry: Entry) -> str:
+def spread_text(entry: Entry) -> str:
+    """The standard deviation at the precision of its value."""
     digits = len(entry.text.rpartition(".")[2])
     return f"{entry.spread:.{digits}f}"
 
@@ -148,7 +156,7 @@ def _md_entry(entry: Entry, notes: dict[str, str]) -> str:
     shown = _md(entry.text)
     shown = {1: f"**{shown}**", 2: f"<u>{shown}</u>"}.get(entry.place, shown)
     if entry.spread is not None:
-        shown += f" ± {_spread(entry)}"
+        shown += f" ± {spread_text(entry)}"
     return shown + _md(entry.mark) + (f"<sup>{notes[entry.note]}</sup>" if entry.note else "")
 
 
@@ -187,7 +195,8 @@ def to_latex(table: Table) -> str:
         r"\midrule",
     ]
     for index, row in enumerate(table.rows):
-        lines += [r"\midrule"] if index in table.rules else []
+        ruled = index in table.rules or (table.foot and index == len(table.rows) - table.foot)
+        lines += [r"\midrule"] if ruled else []
         lines.append(" & ".join(_tex_entry(entry, notes) for entry in row) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}}%"]
     lines.append(r"\ifdim\wd0>\textwidth\resizebox{\textwidth}{!}{\box0}\else\box0\fi")
@@ -221,7 +230,7 @@ def _tex_entry(entry: Entry, notes: dict[str, str]) -> str:
     shown = tex(entry.text)
     shown = {1: rf"\textbf{{{shown}}}", 2: rf"\underline{{{shown}}}"}.get(entry.place, shown)
     if entry.spread is not None:
-        shown += rf"\,{{\tiny$\pm${_spread(entry)}}}"
+        shown += rf"\,{{\tiny$\pm${spread_text(entry)}}}"
     raised = tex(entry.mark) + (notes[entry.note] if entry.note else "")
     return shown + (rf"\rlap{{$^{{{raised}}}$}}" if raised else "")
 

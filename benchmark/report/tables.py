@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmark.report.frame import VARIANTS, Dataset, Sheet, curve_bits, methods, scored
+from benchmark.report.frame import VARIANTS, Dataset, Sheet, curve_bits, methods, mixtures, scored
 from benchmark.report.payloads import Payloads
 from benchmark.report.published import find, why_not_comparable
 from benchmark.report.table import DASH, Column, Entry, Table, number, text
@@ -146,7 +146,8 @@ def map_table(sheet: Sheet, payloads: Payloads, *, name: str, title: str) -> Tab
     blocks = _mark_winners(blocks, tests)
     body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]
     remarks = [MARK] if any(entry.mark for row in body for entry in row) else []
-    return Table(name, title, f"{caption(sheet)} {BOLD}", columns, [*body, chance], [len(body)], remarks)
+    remarks += mixtures(sheet)
+    return Table(name, title, f"{caption(sheet)} {BOLD}", columns, [*body, chance], foot=1, remarks=remarks)
 
 
 def _chance(cells: pd.DataFrame) -> Entry:
@@ -179,7 +180,7 @@ def group_table(sheet: Sheet, payloads: Payloads, *, name: str) -> Table | None:
     body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]
     note = f"Mean over the classes of each group, by frequency among training images; {at_bits(sheet)}."
     title = "MAP of head, middle and tail classes"
-    return Table(name, title, f"{note} {caption(sheet)} {BOLD}", columns, [*body, chance], [len(body)])
+    return Table(name, title, f"{note} {caption(sheet)} {BOLD}", columns, [*body, chance], foot=1)
 
 
 # --- against published numbers -----------------------------------------------------------------------------
