@@ -201,7 +201,7 @@ def _judge(found: Audit, allow_overlap: bool) -> None:
     if found.overlap:
         (warnings if allow_overlap else errors).append(
             f"{found.overlap:,} of {found.parts['query'].rows:,} query rows are in the database too"
-            + ("" if allow_overlap else "; remove them, or allow it with --allow-overlap")
+            + ("" if allow_overlap else "; leave them out (drop_overlap=true for lists), or --allow-overlap")
         )
     elif found.same_features:
         warnings.append(f"{found.same_features:,} query rows have the features of a database row")
@@ -215,7 +215,8 @@ def _judge(found: Audit, allow_overlap: bool) -> None:
 
 
 def render(found: Audit) -> str:
-    """The audit as text for a terminal: sizes, what is wrong or doubtful, the skew, and the level of chance."""
+    """The audit as text for a terminal: sizes, what is wrong or doubtful, the skew, and the level of
+    chance."""
     lines = [f"  {'':10}{'rows':>9}{'duplicates':>12}{'unlabelled':>12}{'labels/row':>12}"]
     for name, part in found.parts.items():
         mean = "-" if part.labels_per_row is None else f"{part.labels_per_row:.3f}"

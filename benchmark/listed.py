@@ -50,6 +50,8 @@ class Listing:
     class_names: Sequence[str] | None = None
     whole_paths: bool = False
     skip_broken: bool = False
+    drop_overlap: bool = False  # leave out of the database what is a query
+    database_missing: str = ""  # why there is no database list; the training list then serves an audit only
     remedy: str = "check --data-root"  # where the images come from
     notes: tuple[str, ...] = ()
 
@@ -99,12 +101,17 @@ class Listing:
         digest = hashlib.sha256()
         for part in PARTS:
             digest.update(f"{part} {file_hash(self.files[part])}\n".encode())
+        if self.drop_overlap:
+            digest.update(b"without queries in the database\n")
         if self.skip_broken:
             digest.update(json.dumps({part: rows.tolist() for part, rows in self.broken.items()}).encode())
         return digest.hexdigest()
 
     def check(self) -> None:
-        """Raise UsageError where a list is malformed or an image is missing."""
+        """Raise UsageError where a list is malformed or missing, or an image is missing."""
+        if self.database_missing:
+            raise UsageError(self.database_missing)
+        self._width()
         paths = self.paths
         total = sum(map(len, paths.values()))
         missing = [(part, row) for part in PARTS for row, path in enumerate(paths[part]) if path is None]
@@ -120,13 +127,10 @@ class Listing:
     def load(self) -> Splits:
         """The splits. Rows of missing images stay and fail when decoded, unless broken ones are skipped."""
         classes = self._width()
-        notes = [*self.notes, *(note for rows in self.lists.values() for note in rows.notes)]
-        splits = {}
-        for part in PARTS:
-            keep = np.setdiff1d(np.arange(len(self.lists[part])), self.broken[part]) if self.skip_broken else None
-            if keep is not None and len(keep) < len(self.lists[part]):
-                notes.append(f"{len(self.broken[part]):,} rows of {part} left out: image missing or broken")
-            splits[part] = self._split(part, classes, keep)
+        notes = [*self.notes, *dict.fromkeys(note for rows in self.lists.values() for note in rows.notes)]
+        splits = {part: self._split(part, classes, notes) for part in PARTS}
+        if self.drop_overlap:
+            splits["database"] = _without(splits["database"], splits["query"], notes)
         return Splits(**splits, class_names=self.class_names, notes=tuple(notes))
 
     def _width(self) -> int:
@@ -139,10 +143,12 @@ class Listing:
             raise UsageError(f"{self.dataset}: {named} class names, but the lists have {width} classes")
         return width
 
-    def _split(self, part: str, classes: int, keep: np.ndarray | None) -> Split:
+    def _split(self, part: str, classes: int, notes: list[str]) -> Split:
         rows = self.lists[part]
         paths = [path or entry for path, entry in zip(self.paths[part], rows.entries, strict=True)]
-        if keep is not None:
+        if self.skip_broken and len(self.broken[part]):
+            notes.append(f"{len(self.broken[part]):,} rows of {part} left out: image missing or broken")
+            keep = np.setdiff1d(np.arange(len(rows)), self.broken[part])
             rows, paths = rows.take(keep), [paths[row] for row in keep]
         ids = paths if self.whole_paths else [path.rpartition("/")[2] for path in paths]
         images = ImageFiles(self.root, paths, f"list file {rows.path}", rows.lines)
@@ -158,6 +164,15 @@ class Listing:
             part: np.array([row for row, path in enumerate(paths) if path is None or path in damaged], np.int64)
             for part, paths in self.paths.items()
         }
+
+
+def _without(database: Split, query: Split, notes: list[str]) -> Split:
+    """The database without the rows that are queries."""
+    queries = set(query.ids or ())
+    keep = np.array([row for row, name in enumerate(database.ids or ()) if name not in queries], np.int64)
+    if len(keep) < len(database):
+        notes.append(f"{len(database) - len(keep):,} query rows left out of the database")
+    return database.take(keep)
 
 
 def _damaged(root: Path, paths: list[str]) -> set[str]:

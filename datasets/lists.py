@@ -2,7 +2,8 @@
 folder.
 
 One line per image: its path, then 0/1 per class or one class number. Paths are relative to the folder or to
---data-root; leading folders of another machine are overlooked. Optional: classes.txt, one class name per line.
+--data-root; leading folders of another machine are overlooked. Optional: classes.txt, one class name per
+line.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ class ListsFolder:
         *,
         map_cutoff: int = 5000,  # k of MAP@k
         skip_broken: bool = False,  # leave out rows whose image is missing or does not decode
+        drop_overlap: bool = False,  # leave query rows out of the database
     ) -> None:
         folder = Path(argument).expanduser()
         if not folder.is_dir():
@@ -41,6 +43,7 @@ class ListsFolder:
             class_names=read_class_names(folder / "classes.txt"),
             whole_paths=True,
             skip_broken=skip_broken,
+            drop_overlap=drop_overlap,
             remedy=f"put them under {folder} or name their folder by --data-root",
         )
 

@@ -1,0 +1,144 @@
+"""coco: MS-COCO 2014, 80 categories, as the paper uses it.
+
+Under the data root: published lists train.txt, test.txt and database.txt (or HashNet's database_hashnet.txt,
+whose queries are inside it: see `audit`), in coco/ or beside the images; or the official annotations, from
+which the paper's protocol is drawn: unlabelled images dropped, 50 queries per category, the rest database.
+MAP@5000.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from benchmark import Splits, UsageError, register_dataset
+from benchmark.multi_label import Collected, Drawing, MultiLabel
+from benchmark.official import Piece, first_file, need_root
+
+FOLDERS = ("coco", "COCO", "mscoco", "MSCOCO", "data/coco")
+LISTS = {
+    "train": ("train.txt",),
+    "query": ("test.txt", "query.txt"),
+    "database": ("database.txt", "database_hashnet.txt"),
+}
+SITE = "http://images.cocodataset.org"
+PARTS = {"train2014": (82_783, "13 GB"), "val2014": (40_504, "6 GB")}
+
+
+@register_dataset("coco", title="MS-COCO", stand_in="coco-mini")
+class Coco:
+    """The paper's MS-COCO."""
+
+    name = "coco"
+    title = "MS-COCO"
+    map_cutoff = 5000
+    miniature = False
+    backbone = "alexnet"
+
+    def __init__(
+        self,
+        argument: str | None = None,
+        data_root: Path | None = None,
+        *,
+        queries_per_class: int = 50,  # where splits are drawn
+        train_size: int = 10_000,
+        unlabelled: str = "drop",  # or keep; where splits are drawn
+        split_seed: int = 0,
+        skip_broken: bool = False,  # leave out rows whose image is missing or does not decode
+        drop_overlap: bool = False,  # leave query rows out of the database
+    ) -> None:
+        self._root = need_root(self.name, data_root)
+        self._splits = MultiLabel(
+            dataset=self.name,
+            root=self._root,
+            folders=FOLDERS,
+            list_names=LISTS,
+            classes=80,
+            drawing=Drawing(queries_per_class, train_size, unlabelled, split_seed),
+            pieces=self.pieces,
+            sources=lambda: [path for path in map(self._annotations, PARTS) if path],
+            collect=self._collect,
+            images_from=f"{SITE}/zips/train2014.zip and {SITE}/zips/val2014.zip",
+            skip_broken=skip_broken,
+            drop_overlap=drop_overlap,
+        )
+        self.protocol = self._splits.protocol
+
+    @property
+    def revision(self) -> str:
+        return self._splits.listing.revision
+
+    def check(self) -> None:
+        self._splits.check()
+
+    def load(self) -> Splits:
+        return self._splits.load()
+
+    def lists(self) -> dict[str, Path]:
+        """Its list files, for `prepare`."""
+        return dict(self._splits.listing.files)
+
+    def pieces(self) -> list[Piece]:
+        """What the data set needs on disk where there are no lists."""
+        found = []
+        for part, (images, size) in PARTS.items():
+            archive = f"{SITE}/annotations/annotations_trainval2014.zip"
+            what = f"annotations/instances_{part}.json"
+            found.append(Piece(what, self._annotations(part), "241 MB zipped with its twin", archive))
+            folder = first_file(self._root, FOLDERS, [part, f"images/{part}"])
+            files = None if folder is None else sum(1 for _ in folder.glob("*.jpg"))
+            found.append(Piece(f"{part}/", folder, size, f"{SITE}/zips/{part}.zip", files, images))
+        return found
+
+    def _annotations(self, part: str) -> Path | None:
+        name = f"instances_{part}.json"
+        return first_file(self._root, FOLDERS, [f"annotations/{name}", name])
+
+    def _collect(self) -> Collected:
+        """Both annotation files as one table; columns are the categories in the order of their ids."""
+        entries: list[str] = []
+        tables, names = [], {}
+        for part in PARTS:
+            path = self._annotations(part)
+            if path is None:
+                raise UsageError(f"coco: instances_{part}.json is missing under {self._root}")
+            categories, images, pairs = _read_annotations(path)
+            if names and names != categories:
+                raise UsageError(f"annotations {path}: other categories than in its twin")
+            names = categories
+            rows = {number: row for row, number in enumerate(images)}
+            columns = {number: column for column, number in enumerate(sorted(names))}
+            labels = np.zeros((len(images), len(names)), bool)
+            for image, category in pairs:
+                if image not in rows or category not in columns:
+                    raise UsageError(f"annotations {path}: image {image} or category {category} is not described")
+                labels[rows[image], columns[category]] = True
+            entries += [f"{part}/{name}" for name in images.values()]
+            tables.append(labels)
+        class_names = [names[number] for number in sorted(names)]
+        return Collected(entries, np.concatenate(tables), class_names, path)
+
+
+def _read_annotations(path: Path) -> tuple[dict[int, str], dict[int, str], list[tuple[int, int]]]:
+    """Category id -> name, image id -> file name, and the pairs (image id, category id)."""
+    try:
+        told = json.loads(path.read_bytes())
+    except json.JSONDecodeError as error:
+        raise UsageError(f"annotations {path} line {error.lineno}: no valid JSON ({error.msg}); is it whole?") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"annotations {path}: not UTF-8 text") from None
+    try:
+        categories = {int(one["id"]): str(one["name"]) for one in told["categories"]}
+        images = {int(one["id"]): str(one["file_name"]) for one in told["images"]}
+        pairs = [(int(one["image_id"]), int(one["category_id"])) for one in told["annotations"]]
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"annotations {path}: not in the format of COCO instances ({error!r})") from None
+    names = list(categories.values())
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice or len(names) != len(told["categories"]):
+        raise UsageError(f"annotations {path}: category '{twice or 'id'}' is described twice")
+    if len(images) != len(told["images"]):
+        raise UsageError(f"annotations {path}: an image id is used twice")
+    return categories, images, pairs
