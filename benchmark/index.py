@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from benchmark.cache import cache_dir, replacing
 from benchmark.errors import UsageError
 from benchmark.images import SUFFIXES
@@ -40,30 +42,46 @@ class ImageIndex:
     def __len__(self) -> int:
         return sum(map(len, self.folders.values()))
 
-    def find(self, entry: str, where: str, whole: bool = False) -> str | None:
+    def find_all(
+        self, entries: Sequence[str], lines: Sequence[int] | np.ndarray, origin: object, whole: bool = False
+    ) -> list[str | None]:
+        """For each entry of the list file `origin` its file, or None; errors name the entry's line."""
+        found = []
+        for row, entry in enumerate(entries):
+            try:
+                found.append(self.find(entry, whole))
+            except UsageError as error:
+                raise UsageError(f"list file {origin} line {lines[row]}: {error}") from None
+        return found
+
+    def find(self, entry: str, whole: bool = False) -> str | None:
         """The file that a list's entry means, or None.
 
-        With `whole`, one of both paths must be the end of the other; else the base name is enough, as it must
-        be for lists that were published with other folders.
+        With `whole`, one of both paths must be the end of the other; else the base name is enough, as it must be
+        for lists that were published with other folders.
         """
-        parts = entry.replace("\\", "/").split("/")
-        if ".." in parts:
-            raise UsageError(f"{where}: path '{entry}' leaves the data root by '..', refused")
-        candidates = self.by_name.get(parts[-1], ())
+        if "\\" in entry:
+            entry = entry.replace("\\", "/")
+        if ".." in entry and ".." in entry.split("/"):
+            raise UsageError(f"path '{entry}' leaves the data root by '..', refused")
+        candidates = self.by_name.get(entry.rpartition("/")[2], ())
         if len(candidates) == 1 and not whole:
             return candidates[0]
-        parts = [part for part in parts if part not in ("", ".")]
+        return self._closest(entry, candidates, whole) if candidates else None
+
+    def _closest(self, entry: str, candidates: Sequence[str], whole: bool) -> str | None:
+        """The candidate that has the longest end in common with the entry."""
+        parts = [part for part in entry.split("/") if part not in ("", ".")]
         ranked = sorted(((_common(parts, path.split("/"), whole), path) for path in candidates), reverse=True)
-        ranked = [(score, path) for score, path in ranked if score]
-        if len(ranked) > 1 and ranked[0][0] == ranked[1][0]:
+        if len(ranked) > 1 and ranked[0][0] and ranked[0][0] == ranked[1][0]:
             exact = "/".join(parts)
             if exact in candidates:
                 return exact
             raise UsageError(
-                f"{where}: path '{entry}' may mean {ranked[1][1]} or {ranked[0][1]} under {self.root}; "
+                f"path '{entry}' may mean {ranked[1][1]} or {ranked[0][1]} under {self.root}; "
                 "give the path relative to that folder"
             )
-        return ranked[0][1] if ranked else None
+        return ranked[0][1] if ranked[0][0] else None
 
 
 def _common(entry: Sequence[str], path: Sequence[str], whole: bool) -> int:

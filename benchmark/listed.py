@@ -78,22 +78,18 @@ class Listing:
     def root(self) -> Path:
         """The first of the roots that has an image of the lists."""
         train = self.lists["train"]
-        where = f"list file {train.path} line {train.lines[0]}"
-        holds = (r for r in self.roots if image_index(r).find(train.entries[0], where, self.whole_paths))
+        first = train.entries[:1], train.lines[:1], train.path, self.whole_paths
+        holds = (root for root in self.roots if image_index(root).find_all(*first)[0])
         return next(holds, self.roots[-1])
 
     @cached_property
     def paths(self) -> dict[str, list[str | None]]:
         """Per list row, the image's path under the root; None where there is no such file."""
         index = image_index(self.root)
-        found = {}
-        for part, rows in self.lists.items():
-            path = rows.path
-            found[part] = [
-                index.find(entry, f"list file {path} line {line}", self.whole_paths)
-                for entry, line in zip(rows.entries, rows.lines, strict=True)
-            ]
-        return found
+        return {
+            part: index.find_all(rows.entries, rows.lines, rows.path, self.whole_paths)
+            for part, rows in self.lists.items()
+        }
 
     @cached_property
     def revision(self) -> str:

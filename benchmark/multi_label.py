@@ -119,7 +119,7 @@ class MultiLabel:
     def _draw(self) -> DrawnLists:
         found = self.collect()
         index = image_index(self.root)
-        paths = [index.find(entry, f"{found.origin} line {line}") for line, entry in enumerate(found.entries, 1)]
+        paths = index.find_all(found.entries, range(1, len(found.entries) + 1), found.origin)
         keep = np.ones(len(paths), bool)
         if self.skip_broken:
             keep &= np.array([path is not None for path in paths])
