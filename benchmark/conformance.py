@@ -146,15 +146,16 @@ def _frozen(split: Split) -> Split:
 def check_input_untouched(cls: Any) -> None:
     """Neither fit nor encode changes what it is given."""
     train, query = easy_data()
-    before = [np.array(a) for a in (train.features, train.labels, query.features)]
+    given: list[Any] = [train.features, train.labels, query.features]
+    before = [np.array(array) for array in given]
     build(cls).fit(_shown(cls, train)).encode(_shown(cls, query, "nothing"))
-    after = (train.features, train.labels, query.features)
-    _require(all(np.array_equal(a, b) for a, b in zip(before, after, strict=True)), "an input array was changed")
+    _require(all(np.array_equal(a, b) for a, b in zip(before, given, strict=True)), "an input array was changed")
 
 
 def check_global_random_state_untouched(cls: Any) -> None:
     """The global generators of random, numpy and torch are left as they were."""
     fitted(cls)  # whatever is imported lazily is imported now
+    random.random(), np.random.random()  # so that seeding with the same number again is noticed too  # noqa: NPY002
     before = _random_state()
     fitted(cls)
     _require(_random_state() == before, "a global random generator was used or reseeded; use one of your own")

@@ -64,7 +64,9 @@ def _decisive_imports(path: Path) -> Iterator[str]:
 @functools.cache
 def _imports(path: Path) -> list[tuple[str, list[str]]]:
     nodes = list(ast.walk(ast.parse(path.read_text())))
-    plain = [(alias.name, []) for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    plain: list[tuple[str, list[str]]] = [
+        (alias.name, []) for node in nodes if isinstance(node, ast.Import) for alias in node.names
+    ]
     named = [(n.module or "", [a.name for a in n.names]) for n in nodes if isinstance(n, ast.ImportFrom)]
     return [(module, names) for module, names in plain + named if module.split(".")[0] == "benchmark"]
 

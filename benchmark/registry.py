@@ -185,4 +185,4 @@ def get_dataset(spec: str, data_root: str | Path | None = None, **parameters: An
         known = ", ".join(cls.info.parameters) or "none"
         raise UsageError(f"dataset '{name}' has no parameter '{unknown.pop()}'; known: {known}")
     root = Path(data_root) if data_root is not None else None
-    return cls(argument or None, data_root=root, **parameters)  # type: ignore[no-any-return]
+    return cls(argument or None, data_root=root, **parameters)

@@ -21,7 +21,7 @@ from benchmark.contracts import HashDataset, MethodInfo, Split, Splits
 from benchmark.deep.profile import Profile
 from benchmark.errors import InvalidCodes, TrainingFailed
 from benchmark.evaluator import count
-from benchmark.features import extract
+from benchmark.features import Cut, extract
 from benchmark.metrics import BALL, Scores, class_map, group_map
 from benchmark.provenance import peak_memory, provenance
 from benchmark.registry import get_dataset, get_method, load_plugin
@@ -161,21 +161,23 @@ def load_splits(dataset: HashDataset, info: MethodInfo, request: Request) -> Spl
     depth = request.profile.training.train if info.input == "images" else "hash"
     if request.backbone is None or depth == "all":
         return splits
-    cut = "trunk" if depth == "last" else "penultimate"
+    cut: Cut = "trunk" if depth == "last" else "penultimate"
     partial = request.partial_weights
     featured = extract(dataset, splits, request.backbone, request.weights, cut=cut, partial=partial)
-    without = {name: replace(split, images=None) for name, split in featured.parts().items()}
-    return replace(featured, **without)
+    train, query, database = (replace(split, images=None) for split in featured.parts().values())
+    return replace(featured, train=train, query=query, database=database)
 
 
-def prepare_data(request: Request) -> list[str]:
-    """Load once, so that features and weights are cached; what comes back are the audit's errors."""
+def prepare_data(request: Request) -> tuple[list[str], dict[str, np.ndarray]]:
+    """Load once, so that features and weights are cached; what comes back are the audit's errors, and what the
+    store keeps of the data set where that was asked for."""
     use_threads(request.threads)
     for plugin in request.plugins:
         load_plugin(plugin)
     dataset = get_dataset(request.dataset, request.data_root, **request.dataset_parameters)
     splits = load_splits(dataset, get_method(request.identity["method"]).info, request)
-    return list(audit(splits, dataset.map_cutoff).errors)
+    arrays = dataset_arrays(splits) if request.with_dataset else {}
+    return list(audit(splits, dataset.map_cutoff).errors), arrays
 
 
 def build_method(info: MethodInfo, request: Request) -> Any:

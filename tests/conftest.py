@@ -1,8 +1,13 @@
 """Fixtures for the whole suite."""
 
+import os
 from pathlib import Path
 
-import pytest
+# One thread per library, before any is loaded: tests run beside each other, and threads that wait spin.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+import pytest  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 
