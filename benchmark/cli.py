@@ -87,7 +87,7 @@ def handle_run(args: argparse.Namespace) -> int:
         for one in planned:
             print(f"{one.state:8}{one.key[:12]}  {one.cell.label}")
         return 0
-    code = _execute(args, store, todo, plugins) if todo else 0
+    code = _execute(args, store, planned, todo, plugins)
     failed_before = sum(p.state == "failed" for p in planned) if args.keep_failed else 0
     if not args.no_report and code != 130:
         handle_report(args)
@@ -114,7 +114,14 @@ def _announce(args: argparse.Namespace, planned: Sequence[Any], todo: Sequence[A
         print("note: no data root given, so miniatures stand in for the real data sets (their results say so)")
 
 
-def _execute(args: argparse.Namespace, store: Any, todo: Sequence[Any], plugins: Sequence[str]) -> int:
+def _execute(
+    args: argparse.Namespace, store: Any, planned: Sequence[Any], todo: Sequence[Any], plugins: Sequence[str]
+) -> int:
+    from benchmark.plan import without_rows
+
+    unnamed = without_rows(planned, store)
+    if not todo and not unnamed:
+        return 0
     from benchmark.progress import progress
     from benchmark.runner import Options, Run, visible_gpus
 
@@ -130,7 +137,7 @@ def _execute(args: argparse.Namespace, store: Any, todo: Sequence[Any], plugins:
         args.dask,
     )
     with progress(len(todo)) as shown:
-        summary = Run(store, options, shown).execute(todo)
+        summary = Run(store, options, shown).execute(todo, unnamed)
     for problem in summary.problems:
         print(f"problem: {problem}", file=sys.stderr)
     if summary.interrupted:

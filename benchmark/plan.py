@@ -5,6 +5,7 @@ Nothing here loads data or imports torch: re-planning a finished grid must cost 
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from benchmark.errors import UsageError
 from benchmark.evaluator import EVALUATOR_VERSION
 from benchmark.fingerprint import digest, method_sources
 from benchmark.registry import PAPER, get_method, methods
-from benchmark.store import SCHEMA_VERSION, Damaged, Store
+from benchmark.store import SCHEMA_VERSION, Store
 
 State = Literal["done", "stale", "failed", "skipped", "todo"]
 
@@ -33,6 +34,17 @@ class DatasetChoice:
     backbone: str | None = None
     weights: str | None = None
     partial_weights: bool = False
+
+    @functools.cached_property
+    def parts(self) -> dict[str, Any]:
+        """What a key says of data and weights; asked once per data set, not once per cell."""
+        from benchmark.deep.backbones import weights_id
+
+        backbone = self.backbone
+        return {
+            "dataset": {"revision": self.dataset.revision, "map_cutoff": self.dataset.map_cutoff},
+            "weights": weights_id(backbone, self.weights, self.partial_weights) if backbone else None,
+        }
 
 
 @dataclass(frozen=True)
@@ -64,18 +76,11 @@ class Cell:
     @property
     def parts(self) -> dict[str, Any]:
         """Everything that is hashed into the key, by name, so that `why` can tell what changed."""
-        from benchmark.deep.backbones import weights_id
-
-        backbone = self.choice.backbone
         return {
             "cell": self.identity,
             "sources": method_sources(self.method.source),
             "profile": self.profile.as_dict(),
-            "dataset": {
-                "revision": self.choice.dataset.revision,
-                "map_cutoff": self.choice.dataset.map_cutoff,
-            },
-            "weights": weights_id(backbone, self.choice.weights) if backbone else None,
+            **self.choice.parts,
             "evaluator": EVALUATOR_VERSION,
             "schema": SCHEMA_VERSION,
         }
@@ -153,29 +158,33 @@ def _changed(info: MethodInfo, params: Mapping[str, Any]) -> dict[str, Any]:
 
 def plan(grid: Grid, store: Store) -> list[PlannedCell]:
     """Each cell with its key and its state in the store."""
-    wanted = cells(grid)
-    stale = _by_identity(store)
-    return [_planned(cell, store, stale) for cell in wanted]
+    records = {record["key"]: record for record in store.records()}
+    newest = _by_identity(records.values())
+    return [_planned(cell, store, records, newest) for cell in cells(grid)]
 
 
-def _planned(cell: Cell, store: Store, by_identity: Mapping[str, Mapping[str, Any]]) -> PlannedCell:
-    parts = cell.parts
-    key = digest(parts)
-    try:
-        record = store.read(key)
-    except Damaged:
-        record = None
+def _planned(
+    cell: Cell, store: Store, records: Mapping[str, Mapping[str, Any]], newest: Mapping[str, Mapping[str, Any]]
+) -> PlannedCell:
+    key = digest(cell.parts)
+    record = records.get(key)
     if record is not None and store.payload_is_there(record):
         states: dict[str, State] = {"ok": "done", "skipped": "skipped"}
         return PlannedCell(cell, key, states.get(record["status"], "failed"), record)
-    old = by_identity.get(digest(cell.identity))
+    old = newest.get(digest(cell.identity))
     return PlannedCell(cell, key, "stale" if old else "todo", old)
 
 
-def _by_identity(store: Store) -> dict[str, Mapping[str, Any]]:
+def without_rows(planned: Sequence[PlannedCell], store: Store) -> list[PlannedCell]:
+    """One done cell for each data set whose labels and names the store has lost."""
+    done = {one.cell.choice.dataset.revision: one for one in planned if one.state == "done"}
+    return [one for revision, one in done.items() if not store.has_dataset(revision)]
+
+
+def _by_identity(records: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """The newest record of each cell, whatever its key."""
     newest: dict[str, Mapping[str, Any]] = {}
-    for record in store.records():
+    for record in records:
         identity = digest(record["cell"])
         ended = record.get("provenance", {}).get("ended", "")
         if identity not in newest or ended > newest[identity].get("provenance", {}).get("ended", ""):
@@ -197,8 +206,9 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], path: str = "") 
 
 def stale_keys(store: Store) -> set[str]:
     """Records that a run today would not make: older code, older versions, or a newer record of the same cell."""
-    newest = {record["key"] for record in _by_identity(store).values()}
-    return {record["key"] for record in store.records() if record["key"] not in newest or _outdated(record)}
+    records = list(store.records())
+    newest = {record["key"] for record in _by_identity(records).values()}
+    return {record["key"] for record in records if record["key"] not in newest or _outdated(record)}
 
 
 def _outdated(record: Mapping[str, Any]) -> bool:

@@ -19,19 +19,29 @@ class Progress(Protocol):
 
 
 class Lines:
-    """One line per finished cell."""
+    """One line per finished cell. The time left is that of cells: preparation and cells of other runs do not count."""
 
     def __init__(self, total: int) -> None:
-        self.total, self.done, self.begin = total, 0, time.monotonic()
+        self.total, self.done, self.own = total, 0, 0
+        self.begin: float | None = None
+        self.running: set[str] = set()
 
     def started(self, label: str) -> None:
-        pass
+        self.running.add(label)
+        if self.begin is None:
+            self.begin = time.monotonic()
 
     def finished(self, label: str, outcome: str) -> None:
         self.done += 1
-        elapsed = time.monotonic() - self.begin
-        left = elapsed / self.done * (self.total - self.done)
-        print(f"[{self.done}/{self.total}] {label}: {outcome} ({clock(left)} left)", flush=True)
+        self.own += label in self.running
+        self.running.discard(label)
+        print(f"[{self.done}/{self.total}] {label}: {outcome}{self._left()}", flush=True)
+
+    def _left(self) -> str:
+        if self.begin is None or not self.own or self.done == self.total:
+            return ""
+        per_cell = (time.monotonic() - self.begin) / self.own
+        return f" ({clock(per_cell * (self.total - self.done))} left)"
 
     def note(self, text: str) -> None:
         print(text, flush=True)
@@ -41,10 +51,11 @@ class Bars:
     """A bar for the grid with the cells in flight and the time left, which counts only work to be done."""
 
     def __init__(self, bar: Any, total: int) -> None:
-        self.bar, self.grid = bar, bar.add_task("cells", total=total)
+        self.bar, self.grid = bar, bar.add_task("cells", total=total, start=False)
         self.running: dict[str, Any] = {}
 
     def started(self, label: str) -> None:
+        self.bar.start_task(self.grid)  # only the first call counts
         self.running[label] = self.bar.add_task(f"  {label}", total=None)
 
     def finished(self, label: str, outcome: str) -> None:

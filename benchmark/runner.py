@@ -1,17 +1,18 @@
 """Carries out the plan: which cells, when, where; commits what comes back.
 
 Cells run in processes of their own (supervise.py), as many at once as `jobs` says, each with the same number
-of threads whatever `jobs` is, so that numbers do not depend on it. joblib's threads hand them out on this
-machine, a Dask client on a cluster; either way only this side writes to the store.
+of threads whatever `jobs` is, so that numbers do not depend on it. joblib's threads hand them out, to processes on
+this machine or to a Dask cluster (cluster.py); either way only this side writes to the store.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import queue
 import signal
 import threading
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,13 +21,15 @@ from typing import Any
 import joblib
 
 from benchmark.errors import UsageError
-from benchmark.plan import Cell, PlannedCell
+from benchmark.plan import Cell, DatasetChoice, PlannedCell
 from benchmark.progress import Progress
 from benchmark.store import Damaged, Store
-from benchmark.supervise import Ending, Limits, start_server, supervise
+from benchmark.supervise import INTERRUPTED, Ending, Flag, Limits, start_server, supervise
 from benchmark.worker import Outcome, Request, blank_record, prepare_data, run_cell
 
-WAIT_FOR_OTHERS = 2.0  # seconds between looks at cells that another run holds
+WAIT_FOR_OTHERS = 0.5  # seconds between looks at cells that another run holds
+# task, its argument, limits, log file, flag to stop it -> how it ended
+Place = Callable[[Callable[[Any], Any], Any, Limits, Path | None, Flag | None], Ending]
 
 
 @dataclass(frozen=True)
@@ -43,16 +46,20 @@ class Options:
     allow_overlap: bool = False
     dask: str | None = None
 
-    def limits(self, slot: int = 0) -> Limits:
-        gpu = self.gpus[slot % len(self.gpus)] if self.gpus else None
+    def limits(self, gpu: str | None = None) -> Limits:
         return Limits(self.timeout, self.memory, self.threads, gpu)
+
+    @property
+    def cells_at_once(self) -> int:
+        """`jobs`, but no more than there are cores for them: more only makes every cell slower."""
+        return max(1, min(self.jobs, usable_cores() // self.threads))
 
 
 @dataclass
 class Summary:
     """What became of the cells that were run."""
 
-    statuses: dict[str, str] = field(default_factory=dict)  # label -> status
+    statuses: dict[str, str] = field(default_factory=dict)  # key -> status
     problems: list[str] = field(default_factory=list)
     interrupted: bool = False
 
@@ -83,102 +90,155 @@ def request_for(planned: PlannedCell, store: Store, options: Options) -> Request
 
 
 class Run:
-    """One run of a plan on this machine."""
+    """One run of a plan."""
 
     def __init__(self, store: Store, options: Options, progress: Progress) -> None:
         self.store, self.options, self.progress = store, options, progress
         self.stop = threading.Event()
         self.summary = Summary()
-        self._slots = list(range(options.jobs))
-        self._slot_lock = threading.Lock()
+        self._telling = threading.Lock()
+        self._gpus: queue.Queue[str] = queue.Queue()
+        for gpu in options.gpus:
+            self._gpus.put(gpu)
 
-    def execute(self, todo: Sequence[PlannedCell]) -> Summary:
-        """Run every cell; cells that another run holds are waited for."""
-        with_torch = any(planned.cell.method.input == "images" for planned in todo)
-        start_server(self.options.threads, with_torch)
-        with stopping_on_signals(self.stop):
-            self._prepare(todo)
+    def execute(self, todo: Sequence[PlannedCell], without_rows: Sequence[PlannedCell] = ()) -> Summary:
+        """Run every cell; cells that another run holds are waited for.
+
+        `without_rows` are done cells of whose data set the store has lost the labels and names.
+        """
+        with_torch = any(planned.cell.method.input == "images" for planned in (*todo, *without_rows))
+        with stopping_on_signals(self.stop), self._somewhere(with_torch) as (place, at_once):
+            self.store.sweep()
+            self._prepare([*without_rows, *todo], place)
             waiting = list(todo)
             while waiting and not self.stop.is_set():
-                waiting = self._pass(waiting)
+                waiting = self._pass(waiting, place, at_once)
                 if waiting:
-                    time.sleep(WAIT_FOR_OTHERS)
+                    self.stop.wait(WAIT_FOR_OTHERS)
         self.summary.interrupted = self.stop.is_set()
         return self.summary
 
-    def _prepare(self, todo: Sequence[PlannedCell]) -> None:
+    @contextmanager
+    def _somewhere(self, with_torch: bool) -> Iterator[tuple[Place, int]]:
+        """Where the cells run, and how many at once."""
+        if self.options.dask is None:
+            start_server(self.options.threads, with_torch)
+            yield supervise, self.options.cells_at_once
+            return
+        from benchmark.cluster import connect
+
+        with connect(self.options.dask, with_torch, self.options.plugins) as cluster:
+            self.progress.note(f"Dask: {cluster.slots} cells at once on {cluster.workers} workers")
+            yield cluster.run, max(self.options.jobs, cluster.slots)
+
+    def _prepare(self, cells: Sequence[PlannedCell], place: Place) -> None:
         """Audit each data set, and make what its cells share once, before they compete for it."""
         seen = set()
-        for planned in todo:
-            cell = planned.cell
-            need = (cell.choice.spec, cell.choice.backbone, cell.method.input)
+        for planned in cells:
+            cell, choice = planned.cell, planned.cell.choice
+            need = (choice.spec, choice.backbone, cell.method.input)
             if need in seen or self.stop.is_set():
                 continue
             seen.add(need)
-            self.progress.note(f"preparing {cell.choice.dataset.name} for methods on {cell.method.input}")
+            self.progress.note(f"preparing {choice.dataset.name} for methods on {cell.method.input}")
             request = request_for(planned, self.store, self.options)
-            ending = supervise(prepare_data, request, Limits(memory=self.options.memory), stop=self.stop)
-            if ending.status == "ok" and ending.value and not self.options.allow_overlap:
-                raise UsageError(f"{cell.choice.dataset.name}: {'; '.join(ending.value)}")
+            ending = place(prepare_data, request, Limits(memory=self.options.memory), None, self.stop)
+            if ending.status == "ok":
+                self._prepared(choice, *ending.value)
+            elif ending.status != "interrupted":  # its cells will tell the same, each in its record
+                self.progress.note(f"preparing {choice.dataset.name} failed: {ending.message}")
 
-    def _pass(self, cells: Sequence[PlannedCell]) -> list[PlannedCell]:
-        pool = joblib.Parallel(n_jobs=self.options.jobs, prefer="threads", return_as="generator_unordered")
-        done = pool(joblib.delayed(self._one)(planned) for planned in cells)
+    def _prepared(self, choice: DatasetChoice, errors: Sequence[str], arrays: dict[str, Any]) -> None:
+        if errors and not self.options.allow_overlap:
+            raise UsageError(f"{choice.dataset.name}: {'; '.join(errors)}")
+        if arrays:
+            try:
+                self.store.save_dataset(choice.dataset.revision, arrays)
+            except OSError as error:
+                self.progress.note(f"{choice.dataset.name}: its labels could not be stored: {error}")
+
+    def _pass(self, cells: Sequence[PlannedCell], place: Place, at_once: int) -> list[PlannedCell]:
+        pool = joblib.Parallel(n_jobs=at_once, prefer="threads", return_as="generator_unordered")
+        done = pool(joblib.delayed(self._one)(planned, place) for planned in cells)
         return [planned for planned in done if planned is not None]
 
-    def _one(self, planned: PlannedCell) -> PlannedCell | None:
+    def _one(self, planned: PlannedCell, place: Place) -> PlannedCell | None:
         """Run and commit one cell; give it back if another run holds it."""
         if self.stop.is_set():
             return None
-        with self.store.lock(planned.key) as mine:
-            if not mine:
-                return planned
-            if self._done_meanwhile(planned):
-                self.progress.finished(planned.cell.label, "done by another run")
-                return None
-            self.progress.started(planned.cell.label)
-            with self._slot() as slot:
-                outcome = self._outcome(planned, slot)
-            self._finish(planned.cell, outcome)
-        return None
-
-    @contextmanager
-    def _slot(self) -> Iterator[int]:
-        with self._slot_lock:
-            slot = self._slots.pop(0)
         try:
-            yield slot
-        finally:
-            with self._slot_lock:
-                self._slots.insert(0, slot)
+            with self.store.lock(planned.key) as mine:
+                if not mine:
+                    return planned
+                if not self._done_meanwhile(planned):
+                    with self._telling:
+                        self.progress.started(planned.cell.label)
+                    request = request_for(planned, self.store, self.options)
+                    self._commit(planned, request, self._outcome(planned.cell, request, place))
+        except Exception as error:  # a full disk can strike anywhere; the other cells go on
+            self._lost_result(planned, error)
+        return None
 
     def _done_meanwhile(self, planned: PlannedCell) -> bool:
         """Another run may have committed the cell after the plan was made."""
-        if self.options.force or planned.state == "failed":
-            return False  # asked for again on purpose
         try:
             record = self.store.read(planned.key)
         except Damaged:
+            self.store.set_aside(planned.key)
             return False
-        return record is not None and record["status"] in ("ok", "skipped")
+        if record is None or record == planned.record or record["status"] == "interrupted":
+            return False
+        if not self.store.payload_is_there(record):
+            return False
+        self._tell(planned, record["status"], f"done by another run: {told(record)}")
+        return True
 
-    def _outcome(self, planned: PlannedCell, slot: int) -> Outcome:
-        request = request_for(planned, self.store, self.options)
-        log = self.store.log_path(planned.key).resolve()
-        ending = supervise(run_cell, request, self.options.limits(slot), log, self.stop)
-        return ending.value if ending.status == "ok" else lost(planned.cell, request, ending)
+    def _outcome(self, cell: Cell, request: Request, place: Place) -> Outcome:
+        log = self.store.log_path(request.key).resolve()
+        with self._gpu(cell) as gpu:
+            if self.stop.is_set():
+                return lost(cell, request, INTERRUPTED)
+            ending = place(run_cell, request, self.options.limits(gpu), log, self.stop)
+        return ending.value if ending.status == "ok" else lost(cell, request, ending)
 
-    def _finish(self, cell: Cell, outcome: Outcome) -> None:
-        record = outcome.record
-        self.summary.statuses[cell.label] = record["status"]
+    @contextmanager
+    def _gpu(self, cell: Cell) -> Iterator[str | None]:
+        """A GPU for the time of one training, where there are any; on a cluster the workers have their own."""
+        if not self.options.gpus or self.options.dask or cell.method.input != "images":
+            yield None
+            return
+        gpu = None
+        while gpu is None and not self.stop.is_set():
+            with contextlib.suppress(queue.Empty):
+                gpu = self._gpus.get(timeout=WAIT_FOR_OTHERS)
         try:
-            if outcome.dataset:
-                self.store.save_dataset(record["dataset_revision"], outcome.dataset)
+            yield gpu
+        finally:
+            if gpu is not None:
+                self._gpus.put(gpu)
+
+    def _commit(self, planned: PlannedCell, request: Request, outcome: Outcome) -> None:
+        record = outcome.record
+        if outcome.dataset:
+            self.store.save_dataset(record["dataset_revision"], outcome.dataset)
+        try:
             self.store.commit(record, outcome.payload)
-        except OSError as error:
-            self.summary.statuses[cell.label] = "failed"
-            self.summary.problems.append(f"{cell.label}: result could not be stored: {error}")
-        self.progress.finished(cell.label, told(record))
+        except (TypeError, ValueError) as error:
+            ending = Ending(status="failed", kind="record", message=f"the result is not plain, finite data: {error}")
+            record = lost(planned.cell, request, ending).record
+            self.store.commit(record)
+        self._tell(planned, record["status"], told(record))
+
+    def _tell(self, planned: PlannedCell, status: str, text: str) -> None:
+        with self._telling:
+            self.summary.statuses[planned.key] = status
+            self.progress.finished(planned.cell.label, text)
+
+    def _lost_result(self, planned: PlannedCell, error: Exception) -> None:
+        text = f"result could not be stored: {type(error).__name__}: {error}"
+        with self._telling:
+            self.summary.problems.append(f"{planned.cell.label}: {text}")
+        self._tell(planned, "failed", text)
 
 
 def lost(cell: Cell, request: Request, ending: Ending) -> Outcome:
@@ -201,6 +261,11 @@ def told(record: dict[str, Any]) -> str:
         return f"MAP@{metrics['k']} {metrics['map']:.4f}{collapsed}, {seconds:.1f} s"
     error = record["error"] or {}
     return f"{record['status']}: {error.get('message', '')}".splitlines()[0][:200]
+
+
+def usable_cores() -> int:
+    """The cores this process may use, which on a shared machine are not all."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def visible_gpus() -> list[str]:

@@ -1,14 +1,17 @@
 """The only reader and writer of results/.
 
-    cells/<key>.json     a record; its appearance is the commit
-    cells/<key>.npz      its payload: packed codes, per-query scores, curve points
-    datasets/<rev>.npz   labels and names of a data set's rows, written once per revision
-    logs/, checkpoints/  what a running cell leaves
-    locks/               one file per cell in flight; the kernel frees a lock when its holder dies
-    quarantine/          files whose hash did not match
+    cells/<key>.json           a record; its appearance is the commit
+    cells/<key>.<hash>.npz     its payload: packed codes, per-query scores, curve points
+    datasets/<rev>.json, .npz  labels and names of a data set's rows, written once per revision, the same way
+    logs/, checkpoints/        what a running cell leaves
+    locks/                     one file per cell in flight; the kernel frees a lock when its holder dies
+    quarantine/                files whose hash did not match
 
-Commit: payload to a temporary file, fsync, rename; then the record the same way. Killed at any moment, nothing is
-half-written: a payload without its record is an orphan that the next commit of that key replaces.
+Commit: payload to a temporary file, fsync, rename; then the record the same way; then the payload of the record
+before it goes. Killed at any moment, nothing is half-written: what a death leaves beside the records (temporary
+files, payloads without their record, freed locks) is swept up by the next run.
+
+A record ends with its own digest, taken over the bytes before it: any changed bit is noticed by every reader.
 """
 
 from __future__ import annotations
@@ -19,16 +22,17 @@ import hashlib
 import io
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmark.cache import locked
-from benchmark.fingerprint import canonical_json, digest
+from benchmark.fingerprint import canonical_json
 
 SCHEMA_VERSION = 1
+LOCK_WAIT = 0.02  # seconds between tries for a lock that is held for a moment only
 Arrays = Mapping[str, np.ndarray]
 
 
@@ -42,21 +46,16 @@ class Store:
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root)
         self.cells = self.root / "cells"
+        self.datasets = self.root / "datasets"
 
     # Reading
 
     def keys(self) -> list[str]:
-        if not self.cells.is_dir():
-            return []
-        return sorted(entry.name[:-5] for entry in os.scandir(self.cells) if entry.name.endswith(".json"))
+        return _stems(self.cells)
 
     def read(self, key: str) -> dict[str, Any] | None:
-        """The record of one cell, checked against its own hash; None where there is none."""
-        try:
-            text = (self.cells / f"{key}.json").read_bytes()
-        except FileNotFoundError:
-            return None
-        return _checked_record(key, text)
+        """The record of one cell, checked against its own digest; None where there is none."""
+        return _read_record(self.cells / f"{key}.json")
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Every undamaged record; damaged ones are left to `verify`."""
@@ -69,52 +68,37 @@ class Store:
     def payload(self, record: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """The arrays of one record, checked against the hash in it."""
         described = record.get("payload")
-        if not described:
-            return {}
-        content = (self.cells / described["file"]).read_bytes()
-        if hashlib.sha256(content).hexdigest() != described["sha256"]:
-            raise Damaged(f"payload {described['file']} does not match the hash in its record")
-        return _arrays(content)
+        return _arrays(_payload_bytes(self.cells, described)) if described else {}
 
     def payload_is_there(self, record: Mapping[str, Any]) -> bool:
         """A cheap look: the payload exists and has its size. `verify` reads every byte."""
-        described = record.get("payload")
-        if not described:
-            return True
-        try:
-            return bool((self.cells / described["file"]).stat().st_size == described["bytes"])
-        except OSError:
-            return False
+        return _is_there(self.cells, record.get("payload"))
 
     def dataset(self, revision: str) -> dict[str, np.ndarray]:
         """Labels and names of the rows of a data set."""
-        return _arrays(self._dataset_file(revision).read_bytes())
+        note = _read_record(self._dataset_note(revision))
+        if note is None:
+            raise FileNotFoundError(f"{self.root}: nothing is stored of the data set of revision {revision}")
+        return _arrays(_payload_bytes(self.datasets, note["payload"]))
 
     def has_dataset(self, revision: str) -> bool:
-        return self._dataset_file(revision).is_file()
+        try:
+            note = _read_record(self._dataset_note(revision))
+        except Damaged:
+            return False
+        return note is not None and _is_there(self.datasets, note["payload"])
 
-    def _dataset_file(self, revision: str) -> Path:
-        return self.root / "datasets" / f"{hashlib.sha256(revision.encode()).hexdigest()[:16]}.npz"
+    def _dataset_note(self, revision: str) -> Path:
+        return self.datasets / f"{hashlib.sha256(revision.encode()).hexdigest()[:16]}.json"
 
     # Writing
 
     def commit(self, record: dict[str, Any], payload: Arrays | None = None) -> None:
         """Payload first, then the record: that rename is the commit. A failure never overwrites a success."""
         key = record["key"]
-        record = {**record, "schema": SCHEMA_VERSION}
         if record["status"] != "ok" and self._has_success(key):
             return
-        if payload:
-            content = _npz(payload)
-            name = f"{key}.npz"
-            _write(self.cells / name, content, "payload")
-            record["payload"] = {
-                "file": name,
-                "sha256": hashlib.sha256(content).hexdigest(),
-                "bytes": len(content),
-            }
-        record["digest"] = digest(record)
-        _write(self.cells / f"{key}.json", canonical_json(record).encode(), "record")
+        _commit(self.cells / f"{key}.json", {**record, "schema": SCHEMA_VERSION}, payload, "")
         self.checkpoint_path(key).unlink(missing_ok=True)
 
     def _has_success(self, key: str) -> bool:
@@ -125,14 +109,22 @@ class Store:
         return known is not None and known["status"] == "ok" and self.payload_is_there(known)
 
     def save_dataset(self, revision: str, arrays: Arrays) -> None:
-        if not self.has_dataset(revision):
-            with locked(self._dataset_file(revision)):
-                _write(self._dataset_file(revision), _npz(arrays), "dataset")
+        """Keep what every record of this revision shares; the first to come writes it."""
+        path = self._dataset_note(revision)
+        with self._waited_lock(f"dataset-{path.stem}"):
+            if not self.has_dataset(revision):
+                _commit(path, {"key": path.stem, "revision": revision, "schema": SCHEMA_VERSION}, arrays, "dataset-")
 
-    def remove(self, key: str) -> None:
-        """Forget a cell (`--force`): the record first, so that no record ever lacks its payload."""
-        (self.cells / f"{key}.json").unlink(missing_ok=True)
-        (self.cells / f"{key}.npz").unlink(missing_ok=True)
+    def sweep(self) -> None:
+        """Remove what deaths have left: temporary files, payloads without a record, locks that nobody holds."""
+        for folder, prefix in ((self.cells, ""), (self.datasets, "dataset-")):
+            for name in _strays(folder):
+                with self.lock(prefix + name.lstrip(".").partition(".")[0]) as mine:
+                    if mine and name in _strays(folder, name):
+                        (folder / name).unlink(missing_ok=True)
+        for name in _names(self.root / "locks"):
+            with self.lock(name.removesuffix(".lock")):
+                pass  # leaving removes the file
 
     def log_path(self, key: str) -> Path:
         (self.root / "logs").mkdir(parents=True, exist_ok=True)
@@ -156,45 +148,126 @@ class Store:
                 path.unlink(missing_ok=True)
                 os.close(handle)
 
+    @contextlib.contextmanager
+    def _waited_lock(self, key: str) -> Iterator[None]:
+        while True:
+            with self.lock(key) as mine:
+                if mine:
+                    yield
+                    return
+            time.sleep(LOCK_WAIT)
+
     # Verifying
 
     def verify(self, quarantine: bool = True) -> list[str]:
         """Read every byte; what does not match is named and, unless told otherwise, set aside to be recomputed."""
         faults = []
-        for key in self.keys():
-            try:
-                record = self.read(key)
-                if record is not None:
-                    self.payload(record)
-            except (Damaged, OSError, ValueError) as error:
-                faults.append(f"{key}: {error}")
-                if quarantine:
-                    self._set_aside(key)
+        for folder, prefix in ((self.cells, ""), (self.datasets, "dataset-")):
+            for stem in _stems(folder):
+                if not _fault(folder, stem):
+                    continue
+                with self.lock(prefix + stem) as mine:  # a run may have been at it while we read
+                    fault = _fault(folder, stem) if mine else None
+                    if fault:
+                        faults.append(f"{folder.name}/{stem}: {fault}")
+                    if fault and quarantine:
+                        self.set_aside(stem, folder)
         return faults
 
-    def _set_aside(self, key: str) -> None:
-        folder = self.root / "quarantine"
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in (f"{key}.json", f"{key}.npz"):
+    def set_aside(self, stem: str, folder: Path | None = None) -> None:
+        """Move a damaged record and its payload to quarantine/: the record first, that it never lacks its payload."""
+        folder, quarantine = folder or self.cells, self.root / "quarantine"
+        quarantine.mkdir(parents=True, exist_ok=True)
+        payloads = [name for name in _names(folder) if name.startswith(f"{stem}.") and name.endswith(".npz")]
+        for name in (f"{stem}.json", *payloads):
             with contextlib.suppress(FileNotFoundError):
-                (self.cells / name).replace(folder / name)
+                (folder / name).replace(quarantine / name)
 
 
-def _checked_record(key: str, text: bytes) -> dict[str, Any]:
+def _fault(folder: Path, stem: str) -> str | None:
+    """What is wrong with a record or its payload."""
     try:
-        record = json.loads(text)
-        written = record.pop("digest")
-        intact = digest(record) == written and record["key"] == key
-    except (ValueError, KeyError, AttributeError) as error:
-        raise Damaged(f"record {key}.json cannot be read: {type(error).__name__}") from error
-    if not intact:
-        raise Damaged(f"record {key}.json does not match its hash")
-    return record  # type: ignore[no-any-return]
+        record = _read_record(folder / f"{stem}.json")
+        if record is not None and record.get("payload"):
+            _payload_bytes(folder, record["payload"])
+    except Damaged as error:
+        return str(error)
+    return None
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
+
+
+def _stems(folder: Path) -> list[str]:
+    return [name[:-5] for name in _names(folder) if name.endswith(".json") and not name.startswith(".")]
+
+
+def _strays(folder: Path, only: str = "") -> list[str]:
+    """Temporary files and payloads that no record names."""
+    found = []
+    for name in [only] if only else _names(folder):
+        if name.endswith(".tmp"):
+            found.append(name)
+        elif name.endswith(".npz"):
+            with contextlib.suppress(Damaged):  # the payload of a damaged record is left to `verify`
+                record = _read_record(folder / f"{name.partition('.')[0]}.json")
+                if record is None or (record.get("payload") or {}).get("file") != name:
+                    found.append(name)
+    return found
+
+
+DIGEST = b',"digest":"%s"}'
+
+
+def _sealed(record: Mapping[str, Any]) -> bytes:
+    """The bytes of a record, with the digest of those before it at their end."""
+    body = canonical_json(record).encode()
+    return body[:-1] + DIGEST % hashlib.sha256(body).hexdigest().encode()
+
+
+def _read_record(path: Path) -> dict[str, Any] | None:
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Damaged(f"record {path.name} cannot be read: {error}") from error
+    body = text[: -len(DIGEST % (b"0" * 64))] + b"}"
+    if text != body[:-1] + DIGEST % hashlib.sha256(body).hexdigest().encode():
+        raise Damaged(f"record {path.name} does not match its digest")
+    record = json.loads(body)
+    if record["key"] != path.stem:
+        raise Damaged(f"record {path.name} is that of {record['key']}")
+    return dict(record)
+
+
+def _payload_bytes(folder: Path, described: Mapping[str, Any]) -> bytes:
+    try:
+        content = (folder / described["file"]).read_bytes()
+    except OSError as error:
+        raise Damaged(f"payload {described['file']} cannot be read: {error}") from error
+    if hashlib.sha256(content).hexdigest() != described["sha256"]:
+        raise Damaged(f"payload {described['file']} does not match the hash in its record")
+    return content
+
+
+def _is_there(folder: Path, described: Mapping[str, Any] | None) -> bool:
+    if not described:
+        return True
+    try:
+        return bool((folder / described["file"]).stat().st_size == described["bytes"])
+    except OSError:
+        return False
 
 
 def _npz(arrays: Arrays) -> bytes:
     buffer = io.BytesIO()
-    np.savez(buffer, **{name: np.asarray(array) for name, array in arrays.items()})  # type: ignore[arg-type]
+    members: dict[str, Any] = {name: np.asarray(array) for name, array in arrays.items()}
+    np.savez(buffer, **members)
     return buffer.getvalue()
 
 
@@ -205,6 +278,29 @@ def _arrays(content: bytes) -> dict[str, np.ndarray]:
 
 def commit_step(name: str) -> None:
     """Called between the steps of a write; does nothing. Tests put their faults here."""
+
+
+def _commit(path: Path, record: dict[str, Any], payload: Arrays | None, prefix: str) -> None:
+    """Payload, record, and then whatever the record before it had as payload."""
+    if payload:
+        content = _npz(payload)
+        found = hashlib.sha256(content).hexdigest()
+        record["payload"] = {"file": f"{path.stem}.{found[:12]}.npz", "sha256": found, "bytes": len(content)}
+    text = _sealed(record)  # whatever is wrong with the record shows before anything is written
+    if payload:
+        _write(path.with_name(record["payload"]["file"]), content, f"{prefix}payload")
+    before = _payload_name(path)
+    _write(path, text, f"{prefix}record")
+    if before not in (None, record.get("payload", {}).get("file")):
+        path.with_name(str(before)).unlink(missing_ok=True)
+
+
+def _payload_name(path: Path) -> str | None:
+    with contextlib.suppress(Damaged):
+        record = _read_record(path)
+        if record and record.get("payload"):
+            return str(record["payload"]["file"])
+    return None
 
 
 def _write(path: Path, content: bytes, what: str) -> None:

@@ -9,23 +9,26 @@ therefore only decide *when* a cell runs; this module runs it, inside joblib's t
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import faulthandler
+import fcntl
 import multiprocessing
 import multiprocessing.connection
 import os
+import pickle
 import resource
+import select
 import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-POLL_SECONDS = 0.1
+POLL_SECONDS = 0.1  # between looks at the clock, the memory and the log; a result is noticed at once
 LOG_LIMIT = 1 << 20  # bytes of a cell's output that are kept
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -56,6 +59,9 @@ class Ending:
     message: str = ""
 
 
+INTERRUPTED = Ending(status="interrupted", kind="interrupted", message="stopped by a signal")
+
+
 def start_server(threads: int, with_torch: bool) -> None:
     """Set the threads every library of every task will use, and start the server the tasks are forked from."""
     for name in THREAD_VARIABLES:
@@ -74,30 +80,38 @@ def supervise(
     """Run `task(argument)` in its own process and say how it ended."""
     context = multiprocessing.get_context("forkserver")
     receiver, sender = context.Pipe(duplex=False)
-    arguments = (task, argument, limits, str(log) if log else os.devnull, sender)
+    scratch = tempfile.mkdtemp(prefix="hashbench-cell-")
+    arguments = (task, argument, limits, str(log) if log else os.devnull, scratch, sender)
     process = context.Process(target=_child, args=arguments, daemon=False)
-    with _children_allowed():
-        process.start()
-    sender.close()
+    kills = _kernel_kills()
     try:
-        return _watch(process, receiver, limits, log, stop)
+        with _children_allowed():
+            process.start()
+        sender.close()
+        ending = _watch(process, receiver, limits, log, stop)
+        return _explained(ending, kills, stop)
     finally:
         _kill(process)
         receiver.close()
+        shutil.rmtree(scratch, ignore_errors=True)
         if log is not None:
             _shorten(log)
 
 
+_starting = threading.Lock()
+
+
 @contextlib.contextmanager
-def _children_allowed() -> Any:
+def _children_allowed() -> Iterator[None]:
     """Dask's workers are daemonic, and multiprocessing forbids those to have children; ours never outlive them."""
     config = multiprocessing.current_process()._config  # type: ignore[attr-defined]
-    daemonic = config.pop("daemon", None)
-    try:
-        yield
-    finally:
-        if daemonic is not None:
-            config["daemon"] = daemonic
+    with _starting:
+        daemonic = config.pop("daemon", None)
+        try:
+            yield
+        finally:
+            if daemonic is not None:
+                config["daemon"] = daemonic
 
 
 def _watch(process: Any, receiver: Any, limits: Limits, log: Path | None, stop: Flag | None) -> Ending:
@@ -106,13 +120,13 @@ def _watch(process: Any, receiver: Any, limits: Limits, log: Path | None, stop: 
         ready = multiprocessing.connection.wait([receiver, process.sentinel], POLL_SECONDS)
         if receiver in ready or (process.sentinel in ready and receiver.poll()):
             try:
-                return Ending(receiver.recv())
+                return _opened(receiver.recv_bytes())
             except (EOFError, OSError):
                 process.join(5)
         if process.exitcode is not None:
             return _died(process.exitcode)
         if stop is not None and stop.is_set():
-            return Ending(status="interrupted", kind="interrupted", message="stopped by a signal")
+            return INTERRUPTED
         if limits.seconds is not None and time.monotonic() - started > limits.seconds:
             return Ending(status="timeout", kind="timeout", message=f"not done after {limits.seconds:g} s")
         if limits.memory is not None and (used := _resident(process.pid)) > limits.memory:
@@ -120,6 +134,36 @@ def _watch(process: Any, receiver: Any, limits: Limits, log: Path | None, stop: 
             return Ending(status="oom", kind="memory", message=message)
         if log is not None and log.is_file() and log.stat().st_size > 8 * LOG_LIMIT:
             os.truncate(log, 0)  # the task appends, so it goes on writing at the new end
+
+
+def _opened(content: bytes) -> Ending:
+    """What the task sent: its value, or why it could not send one."""
+    try:
+        value, problem = pickle.loads(content)
+    except Exception as error:  # made of a class that only the task's process knows
+        value, problem = None, f"{type(error).__name__}: {error}"
+    if problem:
+        return Ending(status="failed", kind="unpicklable", message=f"the result cannot be sent: {problem}")
+    return Ending(value)
+
+
+def _explained(ending: Ending, kills_before: int, stop: Flag | None) -> Ending:
+    """A process ended by a signal: by the user's, by the kernel's for want of memory, or by its own fault?"""
+    if ending.kind != "crash":
+        return ending
+    time.sleep(POLL_SECONDS)  # a signal to the whole group may reach the task before it reaches us
+    if stop is not None and stop.is_set():
+        return INTERRUPTED
+    if "SIGKILL" in ending.message and _kernel_kills() > kills_before:
+        return Ending(status="oom", kind="memory", message="ended by the kernel: the machine ran out of memory")
+    return ending
+
+
+def _kernel_kills() -> int:
+    """How many processes the kernel has ended for want of memory so far (0 where it does not say)."""
+    with contextlib.suppress(OSError, StopIteration), open("/proc/vmstat") as lines:
+        return next(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
+    return 0
 
 
 def _died(exitcode: int) -> Ending:
@@ -131,9 +175,14 @@ def _died(exitcode: int) -> Ending:
 
 def _kill(process: Any) -> None:
     """The task and whatever it started: it leads a process group of its own."""
+    if process.pid is None:
+        return  # never started
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        if process.exitcode is None or process.pid is not None:
+        try:
             os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:  # gone, or not yet the leader of its group
+            if process.exitcode is None:
+                os.kill(process.pid, signal.SIGKILL)
     process.join(10)
     with contextlib.suppress(ValueError):
         process.close()
@@ -163,31 +212,51 @@ def _shorten(log: Path) -> None:
             log.unlink()
 
 
-def _child(task: Callable[[Any], Any], argument: Any, limits: Limits, log: str, sender: Any) -> None:
+def _child(task: Callable[[Any], Any], argument: Any, limits: Limits, log: str, scratch: str, sender: Any) -> None:
     os.setsid()
-    _die_with_parent()
+    _die_with_runner()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    output = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_TRUNC, 0o644)
+    with contextlib.suppress(OSError):  # when memory runs out, the kernel is to choose the task, not the runner
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    _redirect(log)
+    if limits.gpu is not None:
+        os.environ["CUDA_VISIBLE_DEVICES"] = limits.gpu
+    os.chdir(scratch)
+    value = task(argument)
+    sys.stdout.flush()
+    try:
+        content = pickle.dumps((value, ""))
+    except Exception as error:
+        content = pickle.dumps((None, f"{type(error).__name__}: {error}"))
+    sender.send_bytes(content)
+
+
+def _redirect(log: str) -> None:
+    """Output to the log, nothing on the input, a stack trace on a crash."""
+    try:
+        output = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_TRUNC, 0o644)
+    except OSError:  # a full disk costs the log, not the cell
+        output = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(output, stream)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.stdin = open(os.devnull)  # noqa: SIM115
     faulthandler.enable()
-    if limits.gpu is not None:
-        os.environ["CUDA_VISIBLE_DEVICES"] = limits.gpu
-    scratch = tempfile.mkdtemp(prefix="hashbench-cell-")
-    os.chdir(scratch)
-    try:
-        value = task(argument)
-        sys.stdout.flush()
-        sender.send(value)
-    finally:
-        os.chdir("/")
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _die_with_parent() -> None:
-    """Linux: when the server goes (it goes with the runner, even at kill -9), so does this process."""
-    if sys.platform == "linux":
-        pr_set_pdeathsig = 1
-        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+def _die_with_runner() -> None:
+    """Linux: when the runner goes, even by kill -9, the kernel kills this process and all it started.
+
+    The runner holds the other end of a pipe; that its end is closed is signalled to our group. (The server we
+    were forked from lives as long as any of us, so that its death, PR_SET_PDEATHSIG, would come too late.)
+    """
+    parent = multiprocessing.parent_process()
+    if sys.platform != "linux" or parent is None:
+        return
+    set_signal = 10  # F_SETSIG, which the fcntl module does not name
+    fcntl.fcntl(parent.sentinel, fcntl.F_SETOWN, -os.getpgrp())
+    fcntl.fcntl(parent.sentinel, set_signal, signal.SIGKILL)
+    flags = fcntl.fcntl(parent.sentinel, fcntl.F_GETFL)
+    fcntl.fcntl(parent.sentinel, fcntl.F_SETFL, flags | os.O_ASYNC)
+    if select.select([parent.sentinel], [], [], 0)[0]:
+        os._exit(1)  # it went before we asked
