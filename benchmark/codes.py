@@ -24,8 +24,8 @@ def check_codes(codes: Any, bits: int | None = None, rows: int | None = None, na
 
 
 def pack_any(codes: Any, bits: int | None = None, name: str = "codes") -> tuple[np.ndarray, int]:
-    """Codes over {-1, +1}, {0, 1} or bool, or, where `bits` is given, already packed: (packed, bits)."""
-    if bits is not None:
+    """Codes over {-1, +1}, {0, 1} or bool, or, where `bits` is given, perhaps already packed: (packed, bits)."""
+    if bits is not None and (bits == 1 or np.shape(codes)[1:] != (bits,)):
         return _check_packed(codes, bits, name), bits
     array = _check_shape(codes, None, None, name)
     if array.dtype != bool and not _holds_only(array, -1, 1) and not _holds_only(array, 0, 1):

@@ -47,7 +47,8 @@ def evaluate(
         return score_counts(counts, k, ties=ties, denominator=denominator, empty=empty, n=n)
     scores = score_counts(counts, k, denominator=denominator, empty=empty, n=n)
     depth = max(scores.k, int(scores.n.max()))
-    ranking = ranked_relevance(query_codes, database_codes, query_labels, database_labels, depth, counting.get("bits"))
+    given = {name: counting[name] for name in ("bits", "classes") if name in counting}
+    ranking = ranked_relevance(query_codes, database_codes, query_labels, database_labels, depth, **given)
     return replace(scores, ties=ties, order=StableOrder.of(ranking, scores.k, scores.n))
 
 
@@ -136,25 +137,21 @@ class Scores:
     order: StableOrder | None = None  # what the database order gave; `ties="stable"` only
 
     @cached_property
-    def _items(self) -> np.ndarray:
-        return self.counts.items
+    def _levels(self) -> Levels:
+        return Levels(self.counts.items, self.counts.relevant)
 
-    @cached_property
-    def _relevant(self) -> np.ndarray:
-        return self.counts.relevant
-
-    @cached_property
+    @property
     def _total(self) -> np.ndarray:
-        return self._relevant.sum(axis=1)
+        return self._levels.hits[:, -1]
 
     @cached_property
     def ap(self) -> np.ndarray:
         """AP@k of each query, nan where the query is skipped."""
         if self.order is not None:
             return self._with_empty(self.order.ap(self.denominator, self._total), self.order.found > 0)
-        values = average_precision(self._items, self._relevant, self.k, self.ties, self.denominator)
-        reachable = self._items.cumsum(axis=1) - self._items < self.k
-        return self._with_empty(values, (self._relevant * reachable).any(axis=1))
+        values = average_precision(self._levels, self.k, self.ties, self.denominator)
+        cut = self._levels.at(np.array([self.k]))
+        return self._with_empty(values, (cut.hits_before + cut.relevant)[:, 0] > 0)
 
     def _with_empty(self, values: np.ndarray, can_hit: np.ndarray) -> np.ndarray:
         if self.empty == "zero_all":
@@ -178,35 +175,34 @@ class Scores:
     @cached_property
     def chance_map(self) -> float:
         """MAP@k of a random ranking, under the same denominator and rule for empty queries."""
-        items = self._items.sum(axis=1, keepdims=True)
-        values = average_precision(items, self._total[:, None], self.k, "expected", self.denominator)
+        alike = Levels(self._levels.upto[:, -1:], self._total[:, None])
+        values = average_precision(alike, self.k, "expected", self.denominator)
         return _mean(self._with_empty(values, self._total > 0))
 
     @cached_property
     def precision_recall(self) -> Curve:
         """(recall, precision) at recall 0, .01, ..., 1: see `precision_recall_curve`."""
-        return precision_recall_curve(self._items, self._relevant)
+        return precision_recall_curve(self._levels)
 
     @cached_property
     def precision_at_radius(self) -> np.ndarray:
         """P@H<=r for r = 0..bits; an empty ball counts as 0."""
-        items, relevant = self._items.cumsum(axis=1), self._relevant.cumsum(axis=1)
-        return (relevant / np.maximum(items, 1)).mean(axis=0)
+        return self._levels.precision.mean(axis=0)
 
     @cached_property
     def recall_at_radius(self) -> np.ndarray:
         """Recall within H<=r for r = 0..bits."""
-        return _mean_rows(self._relevant.cumsum(axis=1), self._total)
+        return _mean_rows(self._levels.hits, self._total)
 
     @cached_property
     def items_at_radius(self) -> np.ndarray:
         """Mean number of items within H<=r for r = 0..bits."""
-        return self._items.cumsum(axis=1).mean(axis=0)
+        return self._levels.upto.mean(axis=0)
 
     @cached_property
     def empty_balls_at_radius(self) -> np.ndarray:
         """Share of queries with no item within H<=r, for r = 0..bits."""
-        return (self._items.cumsum(axis=1) == 0).mean(axis=0)
+        return (self._levels.upto == 0).mean(axis=0)
 
     @property
     def empty_ball_share(self) -> float:
@@ -217,7 +213,7 @@ class Scores:
     def _hits_at_n(self) -> np.ndarray:
         if self.order is not None:
             return self.order.hits
-        return hits_at(self._items, self._relevant, self.n, self.ties)
+        return hits_at(self._levels, self.n, self.ties)
 
     @cached_property
     def precision_at_n(self) -> np.ndarray:
@@ -243,50 +239,49 @@ def _mean_rows(hits: np.ndarray, total: np.ndarray) -> np.ndarray:
     return (hits[has] / total[has, None]).mean(axis=0)
 
 
-# --- AP@k ----------------------------------------------------------------------------------------------------------
+# --- levels --------------------------------------------------------------------------------------------------------
 
 
-def average_precision(
-    items: np.ndarray, relevant: np.ndarray, k: int, ties: Ties = "expected", denominator: Denominator = "hits"
-) -> np.ndarray:
-    """AP@k per query from items and relevant items per level, [queries, levels]; 0 where there is no hit.
+class Levels:
+    """Items and relevant items per level, [queries, levels], nearest first, and their running sums."""
 
-    Levels wholly inside the top k give a sum of precisions S over R hits. The level that k cuts gives its share
-    according to `ties`; there the number of hits is itself open, which matters where it is the denominator.
-    """
-    before = items.cumsum(axis=1) - items
-    hits_before = relevant.cumsum(axis=1) - relevant
-    inside = before + items <= k
-    level_sum = _LEVEL_SUMS[ties]
-    whole = np.where(inside, level_sum(before, hits_before, items, relevant, items, relevant), 0.0).sum(axis=1)
-    hits = np.where(inside, relevant, 0).sum(axis=1)
-    cut = _Cut.at(items, relevant, before, hits_before, k)
-    if denominator == "hits":
-        return _CUT_BY_HITS[ties](whole, hits, cut)
-    total = relevant.sum(axis=1)
-    bound = np.minimum(total, k) if denominator == "min_k_relevant" else total
-    return (whole + cut.linear_sum(ties)) / np.maximum(bound, 1)
+    def __init__(self, items: np.ndarray, relevant: np.ndarray) -> None:
+        self.items, self.relevant = items, relevant
+        self.upto = items.cumsum(axis=1)  # items at this level or nearer
+        self.hits = relevant.cumsum(axis=1)  # relevant among them
+
+    @cached_property
+    def precision(self) -> np.ndarray:
+        """Of each ball; 0 where it is empty."""
+        return self.hits / np.maximum(self.upto, 1)
+
+    def at(self, cut_offs: np.ndarray) -> Cut:
+        """The level into which each (ascending) cut-off falls, for every query: [queries, len(cut_offs)]."""
+        reached = np.searchsorted(cut_offs, self.upto, side="right")
+        reached[:, -1] = len(cut_offs)
+        place = np.repeat(np.arange(self.items.size), np.diff(reached, axis=1, prepend=0).ravel())
+        return self._cut(place.reshape(len(self.items), -1), cut_offs)
+
+    def inside(self, k: int) -> tuple[np.ndarray, Cut]:
+        """(query, level) of the levels with something relevant that lie wholly in the top k, as a flat list."""
+        place = np.flatnonzero((self.relevant > 0) & (self.upto <= k))
+        return place // self.items.shape[1], self._cut(place, self.upto.ravel()[place])
+
+    def _cut(self, place: np.ndarray, cut_off: np.ndarray) -> Cut:
+        items, relevant = self.items.ravel()[place], self.relevant.ravel()[place]
+        before, hits_before = self.upto.ravel()[place] - items, self.hits.ravel()[place] - relevant
+        return Cut(before, hits_before, items, relevant, cut_off - before)
 
 
 @dataclass(frozen=True, eq=False)
-class _Cut:
-    """The level that the cut-off falls into, per query; `slots` is 0 where it falls between levels."""
+class Cut:
+    """Levels (one per element) of which the first `slots` places lie before a cut-off; all of them, perhaps."""
 
-    before: np.ndarray  # items nearer than this level
-    hits: np.ndarray  # relevant among them
+    before: np.ndarray  # N: items nearer than this level
+    hits_before: np.ndarray  # R: relevant among them
     items: np.ndarray
     relevant: np.ndarray
-    slots: np.ndarray  # places of this level in the top k
-
-    @classmethod
-    def at(cls, items: np.ndarray, relevant: np.ndarray, before: np.ndarray, hits: np.ndarray, k: int) -> _Cut:
-        row = np.arange(len(items))
-        level = (before + items <= k).sum(axis=1)  # levels inside are a prefix
-        level = np.minimum(level, items.shape[1] - 1)
-        pick = (row, level)
-        crosses = (before[pick] < k) & (before[pick] + items[pick] > k)
-        slots = np.where(crosses, k - before[pick], 0)
-        return cls(before[pick], hits[pick], items[pick], relevant[pick], slots)
+    slots: np.ndarray  # t
 
     @property
     def fewest(self) -> np.ndarray:
@@ -297,222 +292,211 @@ class _Cut:
     def most(self) -> np.ndarray:
         return np.minimum(self.slots, self.relevant)
 
-    def take(self, rows: np.ndarray) -> _Cut:
-        return _Cut(self.before[rows], self.hits[rows], self.items[rows], self.relevant[rows], self.slots[rows])
+    def take(self, rows: np.ndarray) -> Cut:
+        return Cut(self.before[rows], self.hits_before[rows], self.items[rows], self.relevant[rows], self.slots[rows])
 
-    def linear_sum(self, ties: Ties) -> np.ndarray:
-        """Sum of precisions of the slots where the denominator does not depend on the hits among them."""
+    def expected_hits(self) -> np.ndarray:
+        return self.slots * self.relevant / np.maximum(self.items, 1)
+
+    def expected_sum(self) -> np.ndarray:
+        """E[sum of rel P(i) over the slots], the relevant items placed uniformly in the level (design.md 3).
+
+        (m/t) [(R+1) A + (m-1)/(t-1) B], A = sum_j 1/(N+j), B = t - (N+1) A. For a whole level m/t and (m-1)/(t-1)
+        are the chances that one place, and another one given the first, hold a relevant item; for part of a level
+        those chances are the same, and the hits among the slots average out.
+        """
+        harmonic = harmonic_span(self.before, self.slots)
+        first = self.relevant / np.maximum(self.items, 1)
+        second = np.maximum(self.relevant - 1, 0) / np.maximum(self.items - 1, 1)
+        return first * ((self.hits_before + 1) * harmonic + second * (self.slots - (self.before + 1) * harmonic))
+
+    def best_sum(self, found: np.ndarray) -> np.ndarray:
+        """`found` relevant items first: sum_j (R+j) / (N+j) = m - (N-R) [H(N+m) - H(N)]."""
+        return found - (self.before - self.hits_before) * harmonic_span(self.before, found)
+
+    def worst_sum(self, found: np.ndarray) -> np.ndarray:
+        """`found` relevant items last in the slots."""
+        start = self.before + self.slots - found
+        return found - (start - self.hits_before) * harmonic_span(start, found)
+
+    def sum(self, ties: Ties) -> np.ndarray:
+        """Sum of rel P(i) over the slots: its expectation, or its bound over tie orders."""
         if ties == "best":
-            return _best_sum(self.before, self.hits, self.slots, self.most, self.items, self.relevant)
+            return self.best_sum(self.most)
         if ties == "worst":
-            return _worst_sum(self.before, self.hits, self.slots, self.fewest, self.items, self.relevant)
-        return _expected_sum(self.before, self.hits, self.slots, self.relevant, self.items, self.relevant)
+            return self.worst_sum(self.fewest)
+        return self.expected_sum()
 
 
-def _expected_sum(
-    before: np.ndarray,
-    hits: np.ndarray,
-    slots: np.ndarray,
-    found: np.ndarray,
-    items: np.ndarray,
-    relevant: np.ndarray,
-) -> np.ndarray:
-    """E[sum of rel P(i) over `slots` places of a level], `relevant` of `items` placed uniformly (design.md 3).
+_SMALL = 1024
+_HARMONIC = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, _SMALL + 1))])
 
-    (m/t) [(R+1) A + (m-1)/(t-1) B], A = sum_j 1/(N+j), B = t - (N+1) A, where m/t and (m-1)/(t-1) are the chances
-    that one place, and another given that one, hold a relevant item: the same for a part of the level's places.
+
+def harmonic_span(start: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """H(start + length) - H(start) to full relative precision: a table up to 1024, Euler-Maclaurin beyond."""
+    end = start + length
+    table = _HARMONIC[np.minimum(end, _SMALL)] - _HARMONIC[np.minimum(start, _SMALL)]
+    low, high = np.maximum(start, _SMALL), np.maximum(end, _SMALL)
+    return table + np.log1p((high - low) / low) + (_tail(1.0 / high) - _tail(1.0 / low))
+
+
+def _tail(inverse: np.ndarray) -> np.ndarray:
+    """H(n) - ln n - Euler's constant = 1/2n - 1/12n^2 + 1/120n^4 - ..."""
+    square = inverse * inverse
+    return inverse / 2 - square / 12 + square * square / 120
+
+
+# --- AP@k ----------------------------------------------------------------------------------------------------------
+
+
+def average_precision(levels: Levels, k: int, ties: Ties = "expected", denominator: Denominator = "hits") -> np.ndarray:
+    """AP@k per query; 0 where there is no hit.
+
+    Levels wholly inside the top k give a sum of precisions S over R hits. The level that k cuts gives its share
+    according to `ties`; there the number of hits is itself open, which matters where it is the denominator.
     """
-    harmonic = _harmonic_span(before, slots)
-    first = relevant / np.maximum(items, 1)
-    second = np.maximum(relevant - 1, 0) / np.maximum(items - 1, 1)
-    return first * ((hits + 1) * harmonic + second * (slots - (before + 1) * harmonic))
-
-
-def _best_sum(
-    before: np.ndarray,
-    hits: np.ndarray,
-    slots: np.ndarray,
-    found: np.ndarray,
-    items: np.ndarray,
-    relevant: np.ndarray,
-) -> np.ndarray:
-    """The `found` relevant items first: sum_j (R+j) / (N+j) = m - (N-R) [H(N+m) - H(N)]."""
-    return found - (before - hits) * _harmonic_span(before, found)
-
-
-def _worst_sum(
-    before: np.ndarray,
-    hits: np.ndarray,
-    slots: np.ndarray,
-    found: np.ndarray,
-    items: np.ndarray,
-    relevant: np.ndarray,
-) -> np.ndarray:
-    """The `found` relevant items last in the slots."""
-    return _best_sum(before + slots - found, hits, slots, found, items, relevant)
-
-
-_LEVEL_SUMS = {"expected": _expected_sum, "best": _best_sum, "worst": _worst_sum}
-
-
-def _expected_by_hits(whole: np.ndarray, hits: np.ndarray, cut: _Cut) -> np.ndarray:
-    """E[(S + S_cut) / (R + m)] with m, the hits among the slots, hypergeometric."""
-    result = whole / np.maximum(hits, 1)
-    crossing = np.flatnonzero((cut.slots > 0) & (cut.relevant > 0))
-    reach = _hypergeometric_reach(cut.take(crossing))
-    for rows in np.array_split(np.argsort(reach, kind="stable"), max(1, len(crossing) // 256)):
-        if rows.size:
-            chosen = crossing[rows]
-            result[chosen] = _expected_cut(whole[chosen], hits[chosen], cut.take(chosen), int(reach[rows].max()))
+    query, inside = levels.inside(k)
+    whole = np.bincount(query, inside.sum(ties), minlength=len(levels.items))
+    cut = levels.at(np.array([k])).take((slice(None), 0))
+    part = cut.slots < cut.items  # else the level is inside, or k is a boundary
+    whole_hits = np.where(part, cut.hits_before, cut.hits_before + cut.relevant)
+    if denominator != "hits":
+        total = levels.hits[:, -1]
+        bound = np.minimum(total, k) if denominator == "min_k_relevant" else total
+        return (whole + np.where(part, cut.sum(ties), 0.0)) / np.maximum(bound, 1)
+    result = whole / np.maximum(whole_hits, 1)
+    open_ = np.flatnonzero(part & (cut.relevant > 0))
+    result[open_] = _BY_HITS[ties](whole[open_], cut.take(open_))
     return result
 
 
-def _hypergeometric_reach(cut: _Cut) -> np.ndarray:
-    """How far from its mean the number of hits may lie with a chance above 1e-18.
+def _expected_by_hits(whole: np.ndarray, cut: Cut) -> np.ndarray:
+    """E[(S + E[S_cut | m]) / (R + m)], m the hits among the slots, hypergeometric.
 
-    A hypergeometric variable is a sum of independent Bernoulli variables, so Bernstein's bound holds:
-    exp(-w^2 / (2 (variance + w/3))) = 1e-18 solved for w.
+    The numerator is S + a m + b m (m-1), so the quotient is b m + c + d / (R+m) and only E[m] and E[1 / (R+m)] are
+    needed; where R = 0 (then S = 0 too) the latter runs over m > 0, as a query without a hit scores 0.
     """
+    harmonic = harmonic_span(cut.before, cut.slots)
+    a = (cut.hits_before + 1) * harmonic / cut.slots
+    b = (cut.slots - (cut.before + 1) * harmonic) / (cut.slots * np.maximum(cut.slots - 1.0, 1.0))
+    c = a - b * (cut.hits_before + 1)
+    inverse, none = _hypergeometric_means(cut)
+    d = whole - cut.hits_before * c
+    constant = np.where(cut.hits_before > 0, c, c * (1 - none))
+    return b * cut.expected_hits() + constant + d * inverse
+
+
+def _hypergeometric_means(cut: Cut) -> tuple[np.ndarray, np.ndarray]:
+    """E[1 / (R+m); R+m > 0] and P(m = 0), in blocks of queries whose m spreads alike."""
+    inverse, none = np.empty(len(cut.slots)), np.empty(len(cut.slots))
     share = cut.relevant / cut.items
-    variance = cut.slots * share * (1 - share) * (cut.items - cut.slots) / np.maximum(cut.items - 1, 1)
-    return np.ceil(14 + np.sqrt(191 + 83 * variance)).astype(np.int64)
+    variance = cut.expected_hits() * (1 - share) * (cut.items - cut.slots) / np.maximum(cut.items - 1, 1)
+    # A hypergeometric variable is a sum of independent Bernoulli variables, so Bernstein's bound holds: further from
+    # its mean than w it lies with a chance below 2 exp(-w^2 / (2 (variance + w/3))) = 2e-16.
+    reach = np.ceil(13 + np.sqrt(151 + 74 * variance)).astype(np.int64)
+    for rows in np.array_split(np.argsort(reach), len(reach) // 128 + 1):
+        if rows.size:
+            inverse[rows], none[rows] = _means_in_window(cut.take(rows), int(reach[rows].max()))
+    return inverse, none
 
 
-def _expected_cut(whole: np.ndarray, hits: np.ndarray, cut: _Cut, reach: int) -> np.ndarray:
-    """The expectation over m for a block of queries, on a window of +-reach around each mean."""
-    centre = np.clip(np.rint(cut.slots * (cut.relevant / cut.items)).astype(np.int64), cut.fewest, cut.most)
-    width = int(min(reach, (cut.most - cut.fewest).max()))
-    chance = _hypergeometric(cut, centre, width)
-    found = np.clip(centre[:, None] + np.arange(-width, width + 1), 0, None)
-    slots, before = cut.slots[:, None], cut.before[:, None]
-    harmonic = _harmonic_span(cut.before, cut.slots)[:, None]
-    rest = slots - (before + 1) * harmonic
-    placed = found / slots * ((hits[:, None] + 1) * harmonic + (found - 1) / np.maximum(slots - 1, 1) * rest)
-    return (chance * (whole[:, None] + placed) / np.maximum(hits[:, None] + found, 1)).sum(axis=1)
+def _means_in_window(cut: Cut, reach: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same, for one block, on a window around the means.
 
-
-def _hypergeometric(cut: _Cut, centre: np.ndarray, width: int) -> np.ndarray:
-    """P(m) for m = centre - width .. centre + width, by the ratio of neighbours outward from the centre.
-
-    Ratios keep full precision for levels of any size, where logarithms of factorials would lose it.
+    Chances come from the ratios of neighbours, outward from the centre: full precision at any size, where
+    logarithms of factorials would lose it. Past either end of the support a ratio is 0 and the product stays 0.
     """
-    step = np.arange(width)
-    items, relevant = cut.items[:, None].astype(float), cut.relevant[:, None].astype(float)
-    slots, centre = cut.slots[:, None].astype(float), centre[:, None].astype(float)
-    spare = items - relevant - slots  # may be negative; spare + m >= 0 within the support
-    m = np.minimum(centre + step, np.minimum(relevant, slots))
-    up = (relevant - m) * (slots - m) / ((m + 1) * (spare + m + 1))
-    m = np.maximum(centre - step, np.maximum(0, -spare))
-    down = m * (spare + m) / ((relevant - m + 1) * (slots - m + 1))
-    above, below = np.cumprod(up, axis=1), np.cumprod(down, axis=1)
-    chance = np.concatenate([below[:, ::-1], np.ones((len(centre), 1)), above], axis=1)
-    return chance / chance.sum(axis=1, keepdims=True)
+    centre = np.clip(np.rint(cut.expected_hits()).astype(np.int64), cut.fewest, cut.most)
+    width = int(min(reach, (cut.most - cut.fewest).max()))
+    step, m = np.arange(width), centre[:, None].astype(float)
+    relevant, slots = cut.relevant[:, None], cut.slots[:, None]
+    spare = cut.items[:, None] - relevant - slots  # may be negative; spare + m >= 0 within the support
+    up = np.minimum(m + step, cut.most[:, None])
+    above = np.cumprod((relevant - up) * (slots - up) / ((up + 1) * (spare + up + 1)), axis=1)
+    down = np.maximum(m - step, cut.fewest[:, None])
+    below = np.cumprod(down * (spare + down) / ((relevant - down + 1) * (slots - down + 1)), axis=1)
+    hits = cut.hits_before[:, None]
+    total = 1 + above.sum(axis=1) + below.sum(axis=1)
+    inverse = (above / (hits + up + 1)).sum(axis=1) + (below / np.maximum(hits + down - 1, 1)).sum(axis=1)
+    inverse += 1 / np.maximum(hits + m, 1)[:, 0]
+    none = np.where(down == 1, below, 0).max(axis=1, initial=0.0)
+    none = np.where(centre == 0, 1.0, none)
+    inverse = np.where(hits[:, 0] == 0, inverse - none, inverse)
+    return inverse / total, none / total
 
 
-def _best_by_hits(whole: np.ndarray, hits: np.ndarray, cut: _Cut) -> np.ndarray:
+def _best_by_hits(whole: np.ndarray, cut: Cut) -> np.ndarray:
     """With hits as denominator one hit more can lower AP ([+--] beats [+-+]), so the bound is over m too.
 
     Relevant first, each further hit adds a larger precision than the last: the quotient falls, then rises, so its
     maximum lies at either end.
     """
-    few = (whole + _best_sum(cut.before, cut.hits, cut.slots, cut.fewest, cut.items, cut.relevant)) / np.maximum(
-        hits + cut.fewest, 1
-    )
-    many = (whole + _best_sum(cut.before, cut.hits, cut.slots, cut.most, cut.items, cut.relevant)) / np.maximum(
-        hits + cut.most, 1
-    )
-    return np.maximum(few, many)
+    ends = [(whole + cut.best_sum(found)) / np.maximum(cut.hits_before + found, 1) for found in (cut.fewest, cut.most)]
+    return np.maximum(*ends)
 
 
-def _worst_by_hits(whole: np.ndarray, hits: np.ndarray, cut: _Cut) -> np.ndarray:
+def _worst_by_hits(whole: np.ndarray, cut: Cut) -> np.ndarray:
     """Relevant last, each further hit again adds more than the one before: bisect for the turning point."""
 
     def value(found: np.ndarray) -> np.ndarray:
-        placed = _worst_sum(cut.before, cut.hits, cut.slots, found, cut.items, cut.relevant)
-        return (whole + placed) / np.maximum(hits + found, 1)
+        return (whole + cut.worst_sum(found)) / np.maximum(cut.hits_before + found, 1)
 
     low, high = cut.fewest, cut.most
     while (low < high).any():
         middle = (low + high) // 2
         rising = (value(middle + 1) >= value(middle)) | (middle >= high)
         low, high = np.where(rising, low, middle + 1), np.where(rising, middle, high)
-    return np.where(hits + cut.fewest == 0, 0.0, value(low))
+    return np.where(cut.hits_before + cut.fewest == 0, 0.0, value(low))
 
 
-_CUT_BY_HITS = {"expected": _expected_by_hits, "best": _best_by_hits, "worst": _worst_by_hits}
-
-_SMALL = 1024
-_HARMONIC = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, _SMALL + 1))])
-
-
-def _harmonic_span(start: np.ndarray, length: np.ndarray) -> np.ndarray:
-    """H(start + length) - H(start) to full relative precision: a table below 1024, Euler-Maclaurin above."""
-    end = start + length
-    table = _HARMONIC[np.minimum(end, _SMALL)] - _HARMONIC[np.minimum(start, _SMALL)]
-    low, high = np.maximum(start, _SMALL).astype(float), np.maximum(end, _SMALL).astype(float)
-    inverse_low, inverse_high = 1 / low, 1 / high
-    tail = (inverse_high - inverse_low) / 2 - (inverse_high**2 - inverse_low**2) / 12
-    tail += (inverse_high**4 - inverse_low**4) / 120
-    return table + np.log1p((high - low) / low) + tail
+_BY_HITS = {"expected": _expected_by_hits, "best": _best_by_hits, "worst": _worst_by_hits}
 
 
 # --- curves --------------------------------------------------------------------------------------------------------
 
 
-def hits_at(items: np.ndarray, relevant: np.ndarray, n: np.ndarray, ties: Ties = "expected") -> np.ndarray:
-    """[queries, len(n)]: relevant items among the first N, linear in the level that N cuts."""
-    before = items.cumsum(axis=1) - items
-    hits_before = relevant.cumsum(axis=1) - relevant
-    columns = []
-    for cut_off in n:
-        inside = np.where(before + items <= cut_off, relevant, 0).sum(axis=1)
-        cut = _Cut.at(items, relevant, before, hits_before, int(cut_off))
-        expected = cut.slots * cut.relevant / np.maximum(cut.items, 1)
-        columns.append(inside + {"best": cut.most, "worst": cut.fewest}.get(ties, expected))
-    return np.stack(columns, axis=1).astype(float)
+def hits_at(levels: Levels, n: np.ndarray, ties: Ties = "expected") -> np.ndarray:
+    """[queries, len(n)]: relevant items among the first N; expected, or its bounds over tie orders."""
+    cut = levels.at(n)
+    if ties == "expected":
+        return cut.hits_before + cut.expected_hits()
+    return cut.hits_before + (cut.most if ties == "best" else cut.fewest).astype(float)
 
 
-def precision_recall_curve(items: np.ndarray, relevant: np.ndarray) -> Curve:
+def precision_recall_curve(levels: Levels) -> Curve:
     """Mean precision at recall 0, .01, ..., 1 over the queries that have a relevant item.
 
     Per query, each radius with at least one item is a point (recall, precision); of radii with the same recall the
     smallest counts. Precision is linear between points and constant left of the first.
     """
     grid = np.linspace(0, 1, RECALL_POINTS)
-    has = relevant.any(axis=1)
+    has = levels.hits[:, -1] > 0
     if not has.any():
         return grid, np.full(RECALL_POINTS, np.nan)
-    items, hits = items[has].cumsum(axis=1), relevant[has].cumsum(axis=1)
-    precision = hits / np.maximum(items, 1)
+    upto, hits, precision = levels.upto[has], levels.hits[has], levels.precision[has]
     total = hits[:, -1:]
-    steps = RECALL_POINTS - 1
     # The radius that first reaches each grid point, in integers: 100 * hits >= i * total.
-    reached = np.where(items > 0, steps * hits // total + 1, 0)
-    levels = np.broadcast_to(np.arange(items.shape[1]), items.shape)
-    right = np.repeat(levels.ravel(), np.diff(reached, axis=1, prepend=0).ravel()).reshape(-1, RECALL_POINTS)
-    left = np.take_along_axis(_point_before(items, hits), right, axis=1)
-    return grid, _interpolate(grid, hits / total, precision, left, right).mean(axis=0)
+    reached = np.where(upto > 0, (RECALL_POINTS - 1) * hits // total + 1, 0)
+    times = np.diff(reached, axis=1, prepend=0).ravel()
+    offset, slope = _segments(upto, hits, precision, hits / total)
+    on_grid = [np.repeat(values.ravel(), times).reshape(-1, RECALL_POINTS).mean(axis=0) for values in (offset, slope)]
+    return grid, on_grid[0] + on_grid[1] * grid
 
 
-def _point_before(items: np.ndarray, hits: np.ndarray) -> np.ndarray:
-    """For each radius the radius of the point to its left: smaller recall, smallest such radius; itself if none."""
-    earlier_items = np.concatenate([np.zeros_like(items[:, :1]), items[:, :-1]], axis=1)
-    earlier_hits = np.concatenate([np.zeros_like(hits[:, :1]), hits[:, :-1]], axis=1)
-    is_point = (items > 0) & ((earlier_items == 0) | (hits > earlier_hits))
-    levels = np.arange(items.shape[1])
-    newest = np.maximum.accumulate(np.where(is_point, levels, -1), axis=1)
-    earlier = np.concatenate([np.full_like(newest[:, :1], -1), newest[:, :-1]], axis=1)
-    return np.where(earlier < 0, levels, earlier)
-
-
-def _interpolate(
-    grid: np.ndarray, recall: np.ndarray, precision: np.ndarray, left: np.ndarray, right: np.ndarray
-) -> np.ndarray:
-    recall_left, recall_right = (np.take_along_axis(recall, side, axis=1) for side in (left, right))
-    precision_left, precision_right = (np.take_along_axis(precision, side, axis=1) for side in (left, right))
-    gap = recall_right - recall_left
-    weight = np.where(gap > 0, np.clip((grid - recall_left) / np.where(gap > 0, gap, 1), 0, 1), 1)
-    return precision_left + weight * (precision_right - precision_left)
+def _segments(
+    upto: np.ndarray, hits: np.ndarray, precision: np.ndarray, recall: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The straight line that ends at each radius' point, as (offset, slope): precision = offset + slope * recall."""
+    size = hits.shape[1]
+    is_point = upto > 0
+    is_point[:, 1:] &= (upto[:, :-1] == 0) | (hits[:, 1:] > hits[:, :-1])
+    place = np.arange(hits.size).reshape(hits.shape)
+    newest = np.maximum.accumulate(np.where(is_point, place, place - place % size - 1), axis=1)
+    left = place.copy()  # the point to the left; itself where there is none
+    left[:, 1:] = np.where(newest[:, :-1] >= place[:, :1], newest[:, :-1], place[:, 1:])
+    gap = recall - recall.ravel()[left]
+    slope = np.where(gap > 0, precision - precision.ravel()[left], 0.0) / np.where(gap > 0, gap, 1.0)
+    return precision - slope * recall, slope
 
 
 # --- macro scores --------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from benchmark import evaluate
 from benchmark.errors import UsageError
 from benchmark.evaluator import Counts, count
 from benchmark.metrics import (
+    Levels,
     average_precision,
     chance_map,
     class_map,
@@ -58,7 +59,9 @@ def test_ap_is_the_mean_and_the_bounds_over_all_tie_orders(levels, k, denominato
     every = [slow_ap(order, k, denominator, total) for order in all_orders(levels)]
     k = min(k, sum(map(len, levels)))
     for ties, expected in (("expected", np.mean(every)), ("best", max(every)), ("worst", min(every))):
-        assert average_precision(*as_rows(levels), k, ties, denominator)[0] == pytest.approx(expected, abs=1e-12)
+        assert average_precision(Levels(*as_rows(levels)), k, ties, denominator)[0] == pytest.approx(
+            expected, abs=1e-12
+        )
 
 
 @given(small_levels, st.integers(1, 9))
@@ -91,7 +94,9 @@ def test_ap_of_one_cut_level_is_the_sum_over_the_hypergeometric_law(seed, k, den
         if bound:
             part = sum_of_level(items[0, 0], relevant[0, 0], k - items[0, 0], m)
             expected += law.pmf(m) * (whole + part) / bound
-    assert average_precision(items, relevant, k, "expected", denominator)[0] == pytest.approx(expected, abs=1e-11)
+    assert average_precision(Levels(items, relevant), k, "expected", denominator)[0] == pytest.approx(
+        expected, abs=1e-11
+    )
 
 
 def sum_of_level(before, hits, slots, found):
@@ -107,7 +112,7 @@ def test_ap_keeps_its_precision_at_millions_of_items():
     k = 10**6 + 3
     big = sum_of_level(0, 0, 10**6, 7)
     small = sum(Fraction(2, 3) * Fraction(1, 10**6 + j) * (8 + (j - 1) * Fraction(1, 2)) for j in range(1, 4))
-    assert average_precision(items, relevant, k)[0] == pytest.approx((big + float(small)) / 9, rel=1e-12)
+    assert average_precision(Levels(items, relevant), k)[0] == pytest.approx((big + float(small)) / 9, rel=1e-12)
 
 
 def random_case(seed, bits, queries, items, classes):
@@ -182,7 +187,7 @@ def test_precision_recall_joins_the_points_of_the_radii(rows):
     counts = np.array(rows)
     items, relevant = counts.sum(axis=2), counts[:, :, 1]
     slow = [slow_curve(a, b) for a, b in zip(items.tolist(), relevant.tolist(), strict=True) if sum(b)]
-    recall, precision = precision_recall_curve(items, relevant)
+    recall, precision = precision_recall_curve(Levels(items, relevant))
     assert recall[50] == 0.5
     np.testing.assert_allclose(precision, np.mean(slow, axis=0) if slow else np.full(101, np.nan), atol=1e-12)
 
