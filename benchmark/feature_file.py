@@ -1,0 +1,124 @@
+"""Features and labels in an npz file, checked array by array; what `features:` and `pairs:` share.
+
+Every fault is a UsageError that names the file and the array. Which arrays a data set asks for is its own
+part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from benchmark.contracts import as_multi_hot
+from benchmark.errors import UsageError
+
+MAP_CUTOFF = 5000  # where the file does not say
+
+
+@dataclass(frozen=True)
+class FeatureFile:
+    """The arrays of one file, by name."""
+
+    path: Path
+    arrays: Mapping[str, np.ndarray]
+
+    @classmethod
+    def read(cls, path: Path, required: Sequence[str], optional: Sequence[str] = ()) -> FeatureFile:
+        """The named arrays; UsageError where the file is no npz or lacks a required one."""
+        with _open(path) as stored:
+            missing = [name for name in required if name not in stored.files]
+            if missing:
+                has = ", ".join(stored.files) or "nothing"
+                raise UsageError(f"features file {path} lacks {', '.join(missing)}; it has {has}")
+            wanted = [name for name in (*required, *optional) if name in stored.files]
+            return cls(path, {name: _member(path, stored, name) for name in wanted})
+
+    def fault(self, name: str, text: object) -> NoReturn:
+        raise UsageError(f"features file {self.path}, array {name}: {text}")
+
+    def map_cutoff(self) -> int:
+        """k of MAP@k."""
+        value = self.arrays.get("map_cutoff", np.array(MAP_CUTOFF))
+        if value.size != 1 or value.dtype.kind not in "iu" or int(value.reshape(-1)[0]) < 1:
+            self.fault("map_cutoff", "expected one whole number of at least 1")
+        return int(value.reshape(-1)[0])
+
+    def features(self, parts: Sequence[str]) -> dict[str, np.ndarray]:
+        """Float32 rows of one width, all finite."""
+        found: dict[str, np.ndarray] = {}
+        width = None
+        for part in parts:
+            name = f"{part}_features"
+            array = self.arrays[name]
+            if array.ndim != 2 or array.dtype.kind not in "fiu":
+                self.fault(name, f"shape {array.shape} of {array.dtype}, expected (n, d) numbers")
+            if not array.size:
+                self.fault(name, f"empty, shape {array.shape}")
+            if width not in (None, array.shape[1]):
+                self.fault(name, f"{array.shape[1]} columns, expected {width} as {parts[0]}_features")
+            width = array.shape[1]
+            with np.errstate(over="ignore"):
+                found[part] = array.astype(np.float32, copy=False)
+            finite = np.isfinite(found[part]).all(axis=1)
+            if not finite.all():
+                row, rows = int(np.argmin(finite)), int((~finite).sum())
+                self.fault(name, f"row {row} holds NaN or infinity ({rows} such rows); remove or repair them")
+        return found
+
+    def labels(self, parts: Sequence[str]) -> dict[str, np.ndarray]:
+        """Multi-hot labels of one width, one row per row of features."""
+        raw = {part: self.arrays[f"{part}_labels"] for part in parts}
+        for part, array in raw.items():
+            rows = len(self.arrays[f"{part}_features"])
+            if array.ndim not in (1, 2) or len(array) != rows:
+                self.fault(f"{part}_labels", f"shape {array.shape}, expected {rows} rows as {part}_features")
+            if array.ndim != raw[parts[0]].ndim:
+                kinds = ["class numbers" if a.ndim == 1 else "multi-hot" for a in (array, raw[parts[0]])]
+                self.fault(f"{part}_labels", f"{kinds[0]}, but {parts[0]}_labels is {kinds[1]}; use one of both")
+        classes = _classes(list(raw.values()))
+        found = {}
+        for part, array in raw.items():
+            try:
+                found[part] = as_multi_hot(array, classes)
+            except UsageError as error:
+                self.fault(f"{part}_labels", error)
+        return found
+
+    def names(self, name: str, count: int) -> list[str] | None:
+        """Names of classes or rows, `count` of them; None where the file has none."""
+        if name not in self.arrays:
+            return None
+        found = [str(value) for value in self.arrays[name].reshape(-1)]
+        if len(found) != count:
+            self.fault(name, f"{len(found)} names, expected {count}")
+        return found
+
+
+def _classes(arrays: list[np.ndarray]) -> int | None:
+    """How many classes the labels of all parts have together."""
+    if arrays[0].ndim == 2:
+        return int(arrays[0].shape[1])
+    if any(array.dtype.kind not in "iu" for array in arrays):
+        return None
+    return 1 + max(int(array.max(initial=-1)) for array in arrays)
+
+
+def _open(path: Path) -> Any:
+    try:
+        stored = np.load(path, allow_pickle=False)
+    except Exception as error:  # numpy raises whatever its zip or header parser raises
+        raise UsageError(f"features file {path} is no npz file: {error}") from None
+    if not isinstance(stored, np.lib.npyio.NpzFile):
+        raise UsageError(f"features file {path} holds one bare array, expected an npz of named arrays")
+    return stored
+
+
+def _member(path: Path, stored: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(stored[name])
+    except Exception as error:  # a damaged member, or one that holds pickled objects
+        raise UsageError(f"features file {path}, array {name}: cannot be read: {error}") from None
