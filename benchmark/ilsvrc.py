@@ -62,7 +62,7 @@ class Ilsvrc:
 
     @cached_property
     def published(self) -> dict[str, Path]:
-        found = find_published(self.dataset, self.root, FOLDERS, self.list_names)
+        found = find_published(self.root, FOLDERS, self.list_names)
         return found if "database" in found else {}
 
     @property

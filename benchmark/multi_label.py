@@ -63,7 +63,7 @@ class MultiLabel:
 
     @cached_property
     def published(self) -> dict[str, Path]:
-        found = find_published(self.dataset, self.root, self.folders, self.list_names)
+        found = find_published(self.root, self.folders, self.list_names)
         return found if "train" in found else {}
 
     @property

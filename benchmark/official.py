@@ -23,7 +23,6 @@ from benchmark.listed import PARTS
 from benchmark.lists import write_list
 
 DRAWING_VERSION = 1
-OWN = "hashbench"  # folder of the data root for lists that were drawn here
 CLASS_NAMES, MANIFEST = "classes.txt", "lists.json"
 
 PUBLISHED = {  # the files as published with HashNet and DPH, by the first half of their sha256
@@ -79,13 +78,8 @@ def places(root: Path, folders: Sequence[str]) -> list[Path]:
     return [root / name for name in folders if (root / name).is_dir()] + [root]
 
 
-def find_published(
-    dataset: str, root: Path, folders: Sequence[str], names: Mapping[str, Sequence[str]]
-) -> dict[str, Path]:
-    """Lists drawn here before, or published ones of one folder: the query list and another, or nothing."""
-    drawn = root / OWN / dataset
-    if all((drawn / f"{part}.txt").is_file() for part in PARTS):
-        return {part: drawn / f"{part}.txt" for part in PARTS}
+def find_published(root: Path, folders: Sequence[str], names: Mapping[str, Sequence[str]]) -> dict[str, Path]:
+    """The published lists of one folder: the query list and at least one other, or nothing."""
     for folder in places(root, folders):
         found = {p: folder / n for p in PARTS for n in reversed(names[p]) if (folder / n).is_file()}
         if "query" in found and len(found) > 1:

@@ -1,0 +1,138 @@
+"""`run_all.py prepare NAME`: what a data set has and lacks on disk, then its index, lists, audit and
+features.
+
+Everything it makes is kept in the cache, so that it can be interrupted and goes on where it stopped;
+`--dry-run` only reports. The work itself is done by the data set, the audit and the feature cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmark import arguments
+from benchmark.audit import audit, render
+from benchmark.cache import cache_dir, file_hash
+from benchmark.contracts import HashDataset
+from benchmark.errors import UsageError
+from benchmark.features import Progress, extract, feature_folder
+from benchmark.lists import read_list
+from benchmark.official import MANIFEST, PUBLISHED, Piece
+from benchmark.registry import get_dataset
+from benchmark.weights import check_weights
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="+", metavar="DATASET", help="names, or lists:DIR, folder:DIR, ...")
+    arguments.add_data(parser)
+    arguments.add_plugin(parser)
+    parser.add_argument("--lists", type=Path, metavar="DIR", help="also write the drawn lists there, with their hashes")
+    parser.add_argument("--no-features", action="store_true", help="stop before computing features")
+    parser.add_argument("--dry-run", action="store_true", help="only report what is there and what is missing")
+
+
+def run(args: argparse.Namespace) -> int:
+    arguments.load_plugins(args)
+    options = arguments.assignments(args.option, "DATASET")
+    codes = [_prepare(name, args, options.get(name.partition(":")[0], {})) for name in dict.fromkeys(args.names)]
+    return max(codes)
+
+
+def _prepare(name: str, args: argparse.Namespace, parameters: Mapping[str, Any]) -> int:
+    parameters = {**parameters, **({"skip_broken": True} if args.skip_broken else {})}
+    dataset = get_dataset(name, args.data_root, **parameters)
+    print(f"{dataset.name}: {dataset.title} ({dataset.protocol})")
+    if dataset.protocol == "published lists":
+        _show_lists(dataset, None)
+    else:
+        for piece in dataset.pieces() if hasattr(dataset, "pieces") else []:
+            print(f"  {described(piece)}")
+    if args.dry_run:
+        return _report(dataset)
+    dataset.check()
+    if dataset.protocol != "published lists":
+        _show_lists(dataset, args.lists)
+    splits = dataset.load()
+    found = audit(splits, dataset.map_cutoff, args.allow_overlap)
+    print(render(found))
+    if found.errors:
+        return 1
+    if dataset.backbone is not None and not args.no_features:
+        _features(dataset, splits, args)
+    return 0
+
+
+def described(piece: Piece) -> str:
+    """One line: what, whether it is there and whole, and where it comes from if not."""
+    if piece.found is None:
+        return f"missing  {piece.what}: {piece.size}, from {piece.origin}"
+    counted = "" if piece.files is None else f", {piece.files:,} files"
+    if piece.complete:
+        return f"there    {piece.what}: {piece.found}{counted}"
+    return f"partial  {piece.what}: {piece.found}{counted}, expected {piece.expected:,}; from {piece.origin}"
+
+
+def _report(dataset: HashDataset) -> int:
+    """What a run would say, without doing anything: the first fault, or that all is there."""
+    try:
+        dataset.check()
+    except UsageError as error:
+        print(f"  not ready: {error}")
+        return 1
+    print("  ready")
+    return 0
+
+
+def _show_lists(dataset: Any, target: Path | None) -> None:
+    """Each list with its rows and hash; drawn ones are also written to `target`."""
+    if not hasattr(dataset, "lists"):
+        return
+    files: dict[str, Path] = dataset.lists()
+    for part, path in files.items():
+        digest = file_hash(path)
+        known = PUBLISHED.get(digest[:32])
+        verdict = f"as published ({known})" if known else f"sha256 {digest[:16]}..."
+        print(f"  list     {part}: {path}, {len(read_list(path)):,} rows, {verdict}")
+    if target is not None:
+        target.mkdir(parents=True, exist_ok=True)
+        folder = files["train"].parent
+        for path in {*files.values(), *folder.glob("classes.txt"), *folder.glob(MANIFEST)}:
+            shutil.copyfile(path, target / path.name)
+        print(f"  written to {target}; read them again by lists:{target}")
+
+
+def _features(dataset: HashDataset, splits: Any, args: argparse.Namespace) -> None:
+    backbone: str = args.backbone or dataset.backbone
+    check_weights(args.weights)
+    folder = feature_folder(dataset, splits, backbone, args.weights, partial=args.partial_weights)
+    with _bar(f"features of {backbone}") as progress:
+        extract(dataset, splits, backbone, args.weights, partial=args.partial_weights, progress=progress)
+    print(f"  features {backbone}: {folder.relative_to(cache_dir())} in the cache {cache_dir()}")
+
+
+@contextlib.contextmanager
+def _bar(title: str) -> Iterator[Progress]:
+    """A progress bar on a terminal, else a plain line for every tenth of the work."""
+    if sys.stderr.isatty():
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Bar(*columns) as bar:
+            task = bar.add_task(title, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+        return
+    shown = 0
+
+    def line(done: int, total: int) -> None:
+        nonlocal shown
+        if done * 10 // total > shown:
+            shown = done * 10 // total
+            print(f"  {title}: {done:,} of {total:,}", flush=True)
+
+    yield line
