@@ -179,29 +179,32 @@ def assignments(words: Sequence[str], what: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def dataset_choices(args: argparse.Namespace, specs: Sequence[str]) -> list[DatasetChoice]:
-    """The data sets by name, each checked: what is missing is said before any work."""
+def dataset_choices(args: argparse.Namespace, specs: Sequence[str], check: bool = True) -> list[DatasetChoice]:
+    """The data sets by name, each checked: what is missing is said before any work.
+
+    `audit` and `prepare` do without the check: they have something to say where images are missing.
+    """
     from benchmark.plan import DatasetChoice
-    from benchmark.registry import get_dataset
+    from benchmark.registry import dataset_class, get_dataset
 
     options = assignments(args.option, "DATASET")
     for name in set(options) - {spec.partition(":")[0] for spec in specs}:
         raise UsageError(f"--option {name}.…: '{name}' is not among --datasets")
     if args.data_root is not None and not args.data_root.is_dir():
         raise UsageError(f"data root {args.data_root} is not a folder; give the folder that holds your data sets")
+    root = None if args.data_root is None else args.data_root.resolve()
     choices = []
     for spec in dict.fromkeys(specs):
         spec = _absolute(spec)
         parameters = dict(options.get(spec.partition(":")[0], {}))
-        if args.skip_broken:
+        if args.skip_broken and "skip_broken" in dataset_class(spec, root).info.parameters:
             parameters["skip_broken"] = True
-        dataset = get_dataset(spec, args.data_root, **parameters)
-        dataset.check()
+        dataset = get_dataset(spec, root, **parameters)
+        if check:
+            dataset.check()
         backbone = (args.backbone or dataset.backbone) if dataset.backbone else None
         weights = _absolute_file(args.weights) if backbone else None
-        choices.append(
-            DatasetChoice(spec, dataset, args.data_root, parameters, backbone, weights, args.partial_weights)
-        )
+        choices.append(DatasetChoice(spec, dataset, root, parameters, backbone, weights, args.partial_weights))
     return choices
 
 

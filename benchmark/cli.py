@@ -212,11 +212,11 @@ def handle_audit(args: argparse.Namespace) -> int:
 
     arguments.load_plugins(args)
     code = 0
-    for choice in arguments.dataset_choices(args, args.names):
-        found = audit(choice.dataset.load(), choice.dataset.map_cutoff)
+    for choice in arguments.dataset_choices(args, args.names, check=False):
+        found = audit(choice.dataset.load(), choice.dataset.map_cutoff, args.allow_overlap)
         print(f"{choice.dataset.name} (revision {choice.dataset.revision[:12]})")
         print(render(found))
-        code = max(code, int(bool(found.errors) and not args.allow_overlap))
+        code = max(code, int(bool(found.errors)))
     return code
 
 

@@ -11,20 +11,19 @@ import argparse
 import contextlib
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from benchmark import arguments
 from benchmark.audit import audit, render
 from benchmark.cache import cache_dir, file_hash
-from benchmark.contracts import HashDataset
+from benchmark.contracts import HashDataset, Splits
 from benchmark.errors import UsageError
 from benchmark.features import Progress, extract, feature_folder
 from benchmark.lists import read_list
 from benchmark.official import MANIFEST, PUBLISHED, Piece
-from benchmark.registry import get_dataset
-from benchmark.weights import check_weights
+from benchmark.plan import DatasetChoice
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,14 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     arguments.load_plugins(args)
-    options = arguments.assignments(args.option, "DATASET")
-    codes = [_prepare(name, args, options.get(name.partition(":")[0], {})) for name in dict.fromkeys(args.names)]
-    return max(codes)
+    return max(_prepare(choice, args) for choice in arguments.dataset_choices(args, args.names, check=False))
 
 
-def _prepare(name: str, args: argparse.Namespace, parameters: Mapping[str, Any]) -> int:
-    parameters = {**parameters, **({"skip_broken": True} if args.skip_broken else {})}
-    dataset = get_dataset(name, args.data_root, **parameters)
+def _prepare(choice: DatasetChoice, args: argparse.Namespace) -> int:
+    dataset: Any = choice.dataset
     print(f"{dataset.name}: {dataset.title} ({dataset.protocol})")
     if dataset.protocol == "published lists":
         _show_lists(dataset, None)
@@ -62,8 +58,8 @@ def _prepare(name: str, args: argparse.Namespace, parameters: Mapping[str, Any])
     print(render(found))
     if found.errors:
         return 1
-    if dataset.backbone is not None and not args.no_features:
-        _features(dataset, splits, args)
+    if choice.backbone and not args.no_features:
+        _features(choice, splits)
     return 0
 
 
@@ -106,12 +102,11 @@ def _show_lists(dataset: Any, target: Path | None) -> None:
         print(f"  written to {target}; read them again by lists:{target}")
 
 
-def _features(dataset: HashDataset, splits: Any, args: argparse.Namespace) -> None:
-    backbone: str = args.backbone or dataset.backbone
-    check_weights(args.weights)
-    folder = feature_folder(dataset, splits, backbone, args.weights, partial=args.partial_weights)
+def _features(choice: DatasetChoice, splits: Splits) -> None:
+    backbone, weights, partial = str(choice.backbone), choice.weights, choice.partial_weights
+    folder = feature_folder(choice.dataset, splits, backbone, weights, partial=partial)
     with _bar(f"features of {backbone}") as progress:
-        extract(dataset, splits, backbone, args.weights, partial=args.partial_weights, progress=progress)
+        extract(choice.dataset, splits, backbone, weights, partial=partial, progress=progress)
     print(f"  features {backbone}: {folder.relative_to(cache_dir())} in the cache {cache_dir()}")
 
 

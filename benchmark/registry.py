@@ -166,20 +166,24 @@ def get_method(name: str) -> Any:
     return methods.get(name)
 
 
+def dataset_class(spec: str, data_root: str | Path | None = None) -> Any:
+    """The class behind `spec`; without a data root, that of the stand-in."""
+    cls = datasets.get(spec.partition(":")[0])
+    return datasets.get(cls.info.stand_in) if data_root is None and cls.info.stand_in else cls
+
+
 def get_dataset(spec: str, data_root: str | Path | None = None, **parameters: Any) -> HashDataset:
     """The data set called `spec`: a name, or `name:ARGUMENT` for the kinds that take a path.
 
     A data set that needs a data root gives way to its miniature when there is none.
     """
     name, _, argument = spec.partition(":")
-    cls = datasets.get(name)
-    info: DatasetInfo = cls.info
+    info: DatasetInfo = datasets.get(name).info
     if info.takes and not argument:
         raise UsageError(f"dataset '{name}' needs a path: write {name}:{info.takes}")
     if argument and not info.takes:
         raise UsageError(f"dataset '{name}' takes no path, but '{spec}' was given")
-    if data_root is None and info.stand_in:
-        cls = datasets.get(info.stand_in)
+    cls = dataset_class(spec, data_root)
     unknown = set(parameters) - set(cls.info.parameters)
     if unknown:
         known = ", ".join(cls.info.parameters) or "none"
