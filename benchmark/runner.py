@@ -106,8 +106,8 @@ class Run:
 
         `without_rows` are done cells of whose data set the store has lost the labels and names.
         """
-        with_torch = any(planned.cell.method.input == "images" for planned in (*todo, *without_rows))
-        with stopping_on_signals(self.stop), self._somewhere(with_torch) as (place, at_once):
+        modules = shared_modules([planned.cell for planned in (*todo, *without_rows)])
+        with stopping_on_signals(self.stop), self._somewhere(modules) as (place, at_once):
             self.store.sweep()
             self._prepare([*without_rows, *todo], place)
             waiting = list(todo)
@@ -119,15 +119,15 @@ class Run:
         return self.summary
 
     @contextmanager
-    def _somewhere(self, with_torch: bool) -> Iterator[tuple[Place, int]]:
+    def _somewhere(self, modules: Sequence[str]) -> Iterator[tuple[Place, int]]:
         """Where the cells run, and how many at once."""
         if self.options.dask is None:
-            start_server(self.options.threads, with_torch)
+            start_server(self.options.threads, modules)
             yield supervise, self.options.cells_at_once
             return
         from benchmark.cluster import connect
 
-        with connect(self.options.dask, with_torch, self.options.plugins) as cluster:
+        with connect(self.options.dask, modules) as cluster:
             self.progress.note(f"Dask: {cluster.slots} cells at once on {cluster.workers} workers")
             yield cluster.run, max(self.options.jobs, cluster.slots)
 
@@ -239,6 +239,16 @@ class Run:
         with self._telling:
             self.summary.problems.append(f"{planned.cell.label}: {text}")
         self._tell(planned, "failed", text)
+
+
+def shared_modules(cells: Sequence[Cell]) -> list[str]:
+    """What cells have in common and is worth importing once: the counting kernel for image sets, torch for training."""
+    modules = ["benchmark.preload"]
+    if any(cell.choice.backbone for cell in cells):
+        modules.append("benchmark.kernel")
+    if any(cell.method.input == "images" for cell in cells):
+        modules += ["torch", "benchmark.deep.trainer"]
+    return modules
 
 
 def lost(cell: Cell, request: Request, ending: Ending) -> Outcome:

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -62,12 +62,11 @@ class Ending:
 INTERRUPTED = Ending(status="interrupted", kind="interrupted", message="stopped by a signal")
 
 
-def start_server(threads: int, with_torch: bool) -> None:
-    """Set the threads every library of every task will use, and start the server the tasks are forked from."""
+def start_server(threads: int, modules: Sequence[str] = ()) -> None:
+    """Set the threads every library of every task will use, and what the server the tasks are forked from imports."""
     for name in THREAD_VARIABLES:
         os.environ[name] = str(threads)
-    modules = ["benchmark.worker"] + (["torch", "benchmark.deep.trainer"] if with_torch else [])
-    multiprocessing.get_context("forkserver").set_forkserver_preload(modules)
+    multiprocessing.get_context("forkserver").set_forkserver_preload([*modules])
 
 
 def supervise(

@@ -96,6 +96,21 @@ def blank_record(request: Request, info: MethodInfo) -> dict[str, Any]:
     }
 
 
+def plain(value: Any) -> Any:
+    """What a method left behind as JSON can hold it: numbers, texts, lists and dicts of them; no NaN."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(f"history holds a {type(value).__name__}, expected numbers, texts, lists and dicts of them")
+
+
 def status_of(error: BaseException) -> str:
     if isinstance(error, InvalidCodes):
         return "invalid_codes"
@@ -135,12 +150,12 @@ def _carry_out(request: Request, info: MethodInfo, outcome: Outcome) -> None:
         return
     with _timed(seconds, "fit"):
         method.fit(shown(splits.train, info))
-    record["training"] = dict(getattr(method, "history", {}) or {})
+    record["training"] = plain(dict(getattr(method, "history", None) or {}))
     with _timed(seconds, "encode"):
         codes = {name: _encoded(method, splits.parts()[name], info, request) for name in ("query", "database")}
     record["health"] = health(codes["database"])
     with _timed(seconds, "score"):
-        _score(codes, splits, dataset, outcome)
+        _score(codes, splits, dataset, outcome, request.threads)
     if request.with_dataset:
         outcome.dataset = dataset_arrays(splits)
     record["status"] = "ok"
@@ -215,8 +230,11 @@ def _encoded(method: Any, split: Split, info: MethodInfo, request: Request) -> n
     return check_codes(codes, bits=request.identity["bits"], rows=len(split))
 
 
-def _score(codes: Mapping[str, np.ndarray], splits: Splits, dataset: HashDataset, outcome: Outcome) -> None:
-    counts = count(codes["query"], codes["database"], splits.query.labels, splits.database.labels)
+def _score(
+    codes: Mapping[str, np.ndarray], splits: Splits, dataset: HashDataset, outcome: Outcome, threads: int
+) -> None:
+    labels = splits.query.labels, splits.database.labels
+    counts = count(codes["query"], codes["database"], *labels, threads=threads)
     scores = counts.score(k=dataset.map_cutoff)
     by_group = group_map(scores.ap, splits.query.labels, outcome.record["audit"].get("groups", {}))
     outcome.record["metrics"] = {

@@ -1,0 +1,24 @@
+"""Imported by the server that cells are forked from: does once what every cell would otherwise repeat.
+
+What is imported here is shared by all cells, so it must start no thread and draw no random number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+import scipy.linalg
+import scipy.special
+import threadpoolctl
+
+import benchmark.worker
+from benchmark.errors import UsageError
+from benchmark.provenance import provenance
+from benchmark.registry import datasets, methods
+
+with contextlib.suppress(UsageError):  # a broken plugin is told of by whoever asks for it
+    methods.load()
+    datasets.load()
+provenance(threads=1)
+
+__all__ = ["benchmark", "scipy", "threadpoolctl"]
