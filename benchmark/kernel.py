@@ -32,7 +32,8 @@ class KernelQueries:
     """Queries made ready for the kernel; `add` counts them against one tile."""
 
     def __init__(self, queries: Queries, threads: int | None = None) -> None:
-        self.threads = max(1, min(threads or config.NUMBA_NUM_THREADS, len(queries.packed)))
+        cores = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+        self.threads = max(1, min(threads or cores, len(queries.packed)))
         self.words = np.ascontiguousarray(words(queries.packed, queries.bits).T)
         self.label_start = np.concatenate([[0], queries.labels.sum(axis=1).cumsum()])
         self.label = np.nonzero(queries.labels)[1] ^ 7  # packed, class c is bit 7 - c % 8 of its byte
@@ -134,12 +135,13 @@ def count_queries(query: Any, tile: Any, work: Any, totals: np.ndarray, digits: 
             for block in range(size):
                 source = planes.ctypes.data + (start + block) * block_bytes
                 target = distance.ctypes.data + block * len(digits) * LANE_BYTES
-                add_planes(source, flips.ctypes.data, steps, target, digits)
+                add_planes(source, flips.ctypes.data, steps, target, digits)  # type: ignore[call-arg]
             lanes = slice(start * LANES, (start + size) * LANES)
             share_labels(label_planes[:, lanes], own, exists[lanes], shared[:, : size * LANES])
             for grade in range(grades):
                 row, mask = found[grade], shared[grade]
-                count_levels(distance.ctypes.data, mask.ctypes.data, size, levels, row.ctypes.data, digits)
+                where = distance.ctypes.data, mask.ctypes.data
+                count_levels(where[0], where[1], size, levels, row.ctypes.data, digits)  # type: ignore[call-arg]
         for level in range(totals.shape[1]):
             for grade in range(grades - 1):
                 totals[index, level, grade] += np.int64(found[grade, level] - found[grade + 1, level])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +86,7 @@ class Shard:
     def split(self, parts: int) -> list[Shard]:
         edges = np.linspace(0, len(self), parts + 1).astype(int).tolist()
         return [
-            Shard(_part(self.codes, first, last), _part(self.labels, first, last))
-            for first, last in zip(edges[:-1], edges[1:], strict=True)
+            Shard(_part(self.codes, first, last), _part(self.labels, first, last)) for first, last in pairwise(edges)
         ]
 
     @property

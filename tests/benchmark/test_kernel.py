@@ -2,6 +2,7 @@
 
 import hashlib
 import warnings
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -63,8 +64,7 @@ def test_a_tile_boundary_loses_nothing():
 def test_shards_add_up_to_the_whole(case, cuts, which):
     query, database, query_labels, database_labels = case
     edges = [0, *sorted(cuts), len(database)]
-    pairs = list(zip(edges[:-1], edges[1:], strict=True))
-    shards = ((database[a:b], database_labels[a:b]) for a, b in pairs)
+    shards = ((database[a:b], database_labels[a:b]) for a, b in pairwise(edges))
     sharded = count(query, shards, query_labels, kernel=which)
     np.testing.assert_array_equal(sharded.counts, count(*case, kernel="numpy").counts)
 

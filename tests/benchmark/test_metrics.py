@@ -1,6 +1,4 @@
-"""Every score is compared with the slow, obvious way: rank the items, walk down the list, average over all orders."""
-
-from itertools import permutations
+"""Every score is compared with the slow, obvious way: rank the items and walk down the list."""
 
 import numpy as np
 import pytest
@@ -9,16 +7,8 @@ from hypothesis import strategies as st
 
 from benchmark import evaluate
 from benchmark.errors import UsageError
-from benchmark.evaluator import Counts, count
-from benchmark.metrics import (
-    Levels,
-    average_precision,
-    chance_map,
-    class_map,
-    group_map,
-    precision_recall_curve,
-    score_counts,
-)
+from benchmark.evaluator import count
+from benchmark.metrics import chance_map, class_map, group_map
 
 DENOMINATORS = ("hits", "min_k_relevant", "relevant")
 
@@ -31,88 +21,6 @@ def slow_ap(relevance, k, denominator, total):
             precisions += found / place
     bound = {"hits": found, "min_k_relevant": min(k, total), "relevant": total}[denominator]
     return precisions / bound if bound else 0.0
-
-
-def all_orders(levels):
-    """Every ranking of a list of levels, each a list of 0/1, as lists of relevance."""
-    rankings = [[]]
-    for level in levels:
-        rankings = [ranking + list(order) for ranking in rankings for order in permutations(level)]
-    return rankings
-
-
-def as_rows(levels):
-    items = np.array([[len(level) for level in levels]])
-    relevant = np.array([[sum(level) for level in levels]])
-    return items, relevant
-
-
-small_levels = st.lists(st.lists(st.integers(0, 1), max_size=4), min_size=1, max_size=3).filter(
-    lambda levels: 0 < sum(map(len, levels)) <= 9
-)
-
-
-@given(small_levels, st.integers(1, 10), st.sampled_from(DENOMINATORS))
-@settings(max_examples=300, deadline=None)
-def test_ap_is_the_mean_and_the_bounds_over_all_tie_orders(levels, k, denominator):
-    total = sum(map(sum, levels))
-    every = [slow_ap(order, k, denominator, total) for order in all_orders(levels)]
-    k = min(k, sum(map(len, levels)))
-    for ties, expected in (("expected", np.mean(every)), ("best", max(every)), ("worst", min(every))):
-        assert average_precision(Levels(*as_rows(levels)), k, ties, denominator)[0] == pytest.approx(
-            expected, abs=1e-12
-        )
-
-
-@given(small_levels, st.integers(1, 9))
-@settings(max_examples=100, deadline=None)
-def test_precision_at_n_is_the_mean_and_the_bounds_over_all_tie_orders(levels, n):
-    n = min(n, sum(map(len, levels)))
-    every = [sum(order[:n]) / n for order in all_orders(levels)]
-    items, relevant = as_rows(levels)
-    counts = Counts(np.stack([items - relevant, relevant], axis=2))
-    for ties, expected in (("expected", np.mean(every)), ("best", max(every)), ("worst", min(every))):
-        assert score_counts(counts, ties=ties, n=[n]).precision_at_n[0] == pytest.approx(expected, abs=1e-12)
-
-
-@given(st.integers(0, 2**32), st.integers(1, 400), st.sampled_from(DENOMINATORS))
-@settings(max_examples=60, deadline=None)
-def test_ap_of_one_cut_level_is_the_sum_over_the_hypergeometric_law(seed, k, denominator):
-    from scipy.stats import hypergeom
-
-    random = np.random.default_rng(seed)
-    items, relevant = np.zeros((1, 2), int), np.zeros((1, 2), int)
-    items[0] = random.integers(0, 40), k + random.integers(1, 500)
-    relevant[0] = random.integers(0, items[0] + 1)
-    k = int(items[0, 0] + k)
-    law = hypergeom(items[0, 1], relevant[0, 1], k - items[0, 0])
-    total = relevant.sum()
-    expected = 0.0
-    whole = sum_of_level(0, 0, items[0, 0], relevant[0, 0])
-    for m in range(k - items[0, 0] + 1):
-        bound = {"hits": relevant[0, 0] + m, "min_k_relevant": min(k, total), "relevant": total}[denominator]
-        if bound:
-            part = sum_of_level(items[0, 0], relevant[0, 0], k - items[0, 0], m)
-            expected += law.pmf(m) * (whole + part) / bound
-    assert average_precision(Levels(items, relevant), k, "expected", denominator)[0] == pytest.approx(
-        expected, abs=1e-11
-    )
-
-
-def sum_of_level(before, hits, slots, found):
-    """E[sum of rel P] over a level of `slots` places with `found` relevant, term by term."""
-    pair = (found - 1) / (slots - 1) if slots > 1 else 0.0
-    return sum(found / slots / (before + j) * (hits + 1 + (j - 1) * pair) for j in range(1, slots + 1))
-
-
-def test_ap_keeps_its_precision_at_millions_of_items():
-    from fractions import Fraction
-
-    items, relevant = np.array([[10**6, 3, 10**6]]), np.array([[7, 2, 1000]])
-    k = 10**6 + 3
-    big = sum_of_level(0, 0, 10**6, 7)
-    small = sum(Fraction(2, 3) * Fraction(1, 10**6 + j) * (8 + (j - 1) * Fraction(1, 2)) for j in range(1, 4))
-    assert average_precision(Levels(items, relevant), k)[0] == pytest.approx((big + float(small)) / 9, rel=1e-12)
 
 
 def random_case(seed, bits, queries, items, classes):
@@ -167,29 +75,6 @@ def test_radius_scores_are_those_of_the_ball(arrays):
         if recall:
             assert scores.recall_at_radius[radius] == pytest.approx(np.mean(recall))
     assert scores.empty_ball_share == scores.empty_balls_at_radius[min(2, query.shape[1])]
-
-
-def slow_curve(items, relevant):
-    """One query: the points of non-empty radii, the first of each recall, joined by straight lines."""
-    points = {}
-    for radius in range(len(items)):
-        retrieved, hits = sum(items[: radius + 1]), sum(relevant[: radius + 1])
-        if retrieved:
-            points.setdefault(hits / sum(relevant), hits / retrieved)
-    return np.interp(np.linspace(0, 1, 101), list(points), list(points.values()))
-
-
-@given(
-    st.lists(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), min_size=5, max_size=5), min_size=1, max_size=4)
-)
-@settings(max_examples=200, deadline=None)
-def test_precision_recall_joins_the_points_of_the_radii(rows):
-    counts = np.array(rows)
-    items, relevant = counts.sum(axis=2), counts[:, :, 1]
-    slow = [slow_curve(a, b) for a, b in zip(items.tolist(), relevant.tolist(), strict=True) if sum(b)]
-    recall, precision = precision_recall_curve(Levels(items, relevant))
-    assert recall[50] == 0.5
-    np.testing.assert_allclose(precision, np.mean(slow, axis=0) if slow else np.full(101, np.nan), atol=1e-12)
 
 
 @given(case, st.integers(1, 70))
@@ -247,3 +132,16 @@ def test_unknown_conventions_are_named(arguments, message):
 def test_stable_ties_cannot_be_read_off_counts():
     with pytest.raises(UsageError, match="stable"):
         count(np.ones((1, 2)), np.ones((1, 2)), [0], [0]).score(ties="stable")
+
+
+@given(case, st.integers(1, 70))
+@settings(max_examples=60, deadline=None)
+def test_counting_by_grade_changes_no_other_score(arrays, k):
+    plain, graded = evaluate(*arrays, k), evaluate(*arrays, k, graded=True)
+    np.testing.assert_array_equal(plain.ap, graded.ap)
+    np.testing.assert_array_equal(plain.precision_at_radius, graded.precision_at_radius)
+
+
+def test_graded_scores_need_graded_counts():
+    with pytest.raises(UsageError, match="graded=True"):
+        _ = evaluate(np.ones((1, 2)), np.ones((1, 2)), [0], [0]).ndcg
