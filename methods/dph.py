@@ -40,7 +40,7 @@ class DPH(PairwiseMethod):
         *,
         gamma: float = 0.1,  # exponent of the priority, eq. 7 and 12; the paper does not state it, the code has 0.1
         beta: float | None = None,  # bandwidth of the sigmoid, eq. 6; None: 10 / bits
-        inverse_epsilon: float = 0.1,  # 1/epsilon of the prior, eq. 11; mode "authors": weight of its quantisation
+        inv_epsilon: float = 0.1,  # 1/epsilon of the prior, eq. 11; mode "authors": weight of its quantisation
         alpha_scope: str = "dataset",  # degrees |S_i| over the whole training graph (eq. 9), or in the "batch"
         mode: str = "paper",  # or "authors"
         beta_bug: bool = True,  # mode "authors": its gradient lacks the factor beta
@@ -55,8 +55,8 @@ class DPH(PairwiseMethod):
             if value not in known:
                 raise UsageError(f"dph: {name} = {value!r}, expected {known[0]!r} or {known[1]!r}")
         self.gamma, self.beta = gamma, 10 / bits if beta is None else beta
-        self.inverse_epsilon, self.alpha_scope, self.mode, self.beta_bug = (
-            inverse_epsilon,
+        self.inv_epsilon, self.alpha_scope, self.mode, self.beta_bug = (
+            inv_epsilon,
             alpha_scope,
             mode,
             beta_bug,
@@ -68,7 +68,7 @@ class DPH(PairwiseMethod):
         pairwise = self.priority_cross_entropy if self.mode == "paper" else self.authors_cross_entropy
         quantization = self.priority_quantization if self.mode == "paper" else self.authors_quantization
         loss = pairwise(nll, h.detach(), similarity)
-        return loss + self.inverse_epsilon * quantization(h.both) if self.quantized else loss
+        return loss + self.inv_epsilon * quantization(h.both) if self.quantized else loss
 
     def priority_cross_entropy(self, nll: torch.Tensor, h: Codes, similarity: PairBlock) -> torch.Tensor:
         """L of eq. 10: -sum alpha_ij (1 - q_ij)^gamma log p_ij, over sum alpha_ij."""
@@ -91,7 +91,7 @@ class DPH(PairwiseMethod):
         return torch.where(similarity.similar > 0, torch.outer(*similar), torch.outer(*dissimilar))
 
     def priority_quantization(self, h: torch.Tensor) -> torch.Tensor:
-        """Q of eq. 14 without its constant: (1 - q_i)^gamma || |h_i| - 1 ||_1, q_i = (1 + cos(|h_i|, 1))/2 of eq. 13."""
+        """Q of eq. 14 without its constant: (1 - q_i)^gamma || |h_i| - 1 ||_1; q_i = (1 + cos(|h_i|, 1))/2, eq. 13."""
         size = h.abs()
         hard = (1 - cosine(size.detach(), torch.ones_like(size[:1]))) / 2
         return (power(hard, self.gamma) * (size - 1).abs()).mean()
