@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from benchmark.contracts import Split, Splits
+from benchmark.evaluator import count
+from benchmark.metrics import chance_map
 
 GROUPS = ("head", "middle", "tail")
 SHARES = (0.01, 0.09)  # of the classes are head and middle: 1, 9 and 90 of ImageNet's 100, as in the paper
@@ -59,7 +61,6 @@ def audit(splits: Splits, map_cutoff: int, allow_overlap: bool = False) -> Audit
     """Examine the splits; with `allow_overlap`, queries inside the database are a warning."""
     parts = {name: _audit_part(split) for name, split in splits.parts().items()}
     counts = parts["train"].class_counts
-    relevant = _relevant_counts(splits.query, splits.database)
     labels = splits.query.labels
     found = Audit(
         parts=parts,
@@ -71,7 +72,7 @@ def audit(splits: Splits, map_cutoff: int, allow_overlap: bool = False) -> Audit
         similar_pairs=_similar_pairs(splits.train),
         groups={} if counts is None else class_groups(counts),
         map_cutoff=map_cutoff,
-        chance_map=None if relevant is None else chance_map(relevant, len(splits.database), map_cutoff),
+        chance_map=_chance(splits.query, splits.database, map_cutoff),
         class_names=None if splits.class_names is None else [str(name) for name in splits.class_names],
     )
     _judge(found, allow_overlap)
@@ -121,11 +122,13 @@ def _similar_pairs(train: Split) -> float | None:
     """Of the known pairs of different training rows, the fraction that is similar."""
     if train.similarity is None or len(train) < 2:
         return None
-    degrees = train.similarity.degrees()
-    similar, total = int(degrees.similar.sum()), int(degrees.total.sum())
-    if train.labels is not None:  # a labelled row is similar to itself; those pairs are not counted
-        similar -= int(train.labels.any(axis=1).sum())
-        total -= len(train)
+    if train.labels is None:
+        degrees = train.similarity.degrees()
+        similar, total = int(degrees.similar.sum()), int(degrees.total.sum())
+    else:  # counted as relevant items are; a labelled row is similar to itself, and not counted
+        alike = np.ones((len(train), 1), np.int8)
+        shared = int(count(alike, alike, train.labels, train.labels).counts[:, :, 1].sum())
+        similar, total = shared - int(train.labels.any(axis=1).sum()), len(train) * (len(train) - 1)
     return similar / total if total else None
 
 
@@ -144,48 +147,12 @@ def class_groups(train_counts: Sequence[int] | np.ndarray) -> dict[str, list[int
     return {name: sorted(piece.tolist()) for name, piece in zip(GROUPS, pieces, strict=True)}
 
 
-def _relevant_counts(query: Split, database: Split) -> np.ndarray | None:
-    """Per query, how many database rows share a label with it; the work is over distinct label sets."""
-    if query.labels is None or database.labels is None:
+def _chance(query: Split, database: Split, k: int) -> float | None:
+    """MAP@k of a random ranking, exactly; None where there are no labels, or nothing is relevant to any query."""
+    if query.labels is None or database.labels is None or not len(query) or not len(database):
         return None
-    sets, counts = _distinct(database.labels)
-    asked, inverse = np.unique(np.packbits(query.labels, axis=1), axis=0, return_inverse=True)
-    wanted = np.unpackbits(asked, axis=1, count=query.labels.shape[1]).astype(np.float32)
-    relevant = np.empty(len(wanted), np.int64)
-    for start in range(0, len(wanted), 256):
-        relevant[start : start + 256] = (wanted[start : start + 256] @ sets.T > 0) @ counts
-    return relevant[inverse.reshape(-1)]
-
-
-def _distinct(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    packed, counts = np.unique(np.packbits(labels, axis=1), axis=0, return_counts=True)
-    return np.unpackbits(packed, axis=1, count=labels.shape[1]).astype(np.float32), counts
-
-
-def chance_map(relevant: np.ndarray, database: int, k: int) -> float | None:
-    """The exact expected MAP@k of a random ranking; queries without a relevant item are skipped.
-
-    With m of the first k relevant and uniformly placed, AP@k is (H_k + (m-1)/(k-1) (k - H_k)) / k on average
-    (design: the expectation over one tie group), and m is hypergeometric; AP is linear in m but for m = 0, so
-    its mean and the probability of m = 0 are all that is needed.
-    """
-    from scipy.special import gammaln
-
-    asked = np.asarray(relevant, np.float64)
-    asked = asked[asked > 0]
-    if not len(asked):
-        return None
-    k = min(k, database)
-    harmonic = float((1 / np.arange(1, k + 1)).sum())
-    others = database - asked
-    with_none = np.zeros_like(asked)  # probability that the first k hold nothing relevant
-    may = others >= k
-    log = gammaln(others[may] + 1) - gammaln(others[may] - k + 1)
-    with_none[may] = np.exp(log - (gammaln(database + 1) - gammaln(database - k + 1)))
-    some = 1 - with_none
-    slope = (k - harmonic) / (k - 1) if k > 1 else 0.0
-    expected = (some * harmonic + (asked * k / database - some) * slope) / k
-    return float(expected.mean())
+    value = chance_map(query.labels, database.labels, k)
+    return value if np.isfinite(value) else None
 
 
 def _judge(found: Audit, allow_overlap: bool) -> None:
