@@ -19,14 +19,14 @@ from benchmark.deep import DeepMethod, load_profile
 from benchmark.registry import methods
 
 STEPS = 20
-REPEATS = 15
+REPEATS = 7
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bits", type=int, default=64)
     parser.add_argument("--dimension", type=int, default=256)
-    parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--rows", type=int, default=1000)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     random = np.random.default_rng(0)

@@ -4,9 +4,7 @@ from benchmark import register_method
 from benchmark.deep import Codes, PairBlock, PairwiseMethod, Training, cross_entropy, log_cosh, torch
 
 
-@register_method(
-    "dhn", title="DHN", family="deep", input="images", needs="similarity", paper="Zhu et al., AAAI 2016"
-)
+@register_method("dhn", title="DHN", family="deep", input="images", needs="similarity", paper="Zhu et al., AAAI 2016")
 class DHN(PairwiseMethod):
     """L = mean_ij [softplus(t_ij) - s_ij t_ij] + lambda mean_ik log cosh(|h_ik| - 1), t_ij = <h_i, h_j>.
 

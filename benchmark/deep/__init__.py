@@ -17,6 +17,7 @@ from benchmark.deep.pieces import (
     power,
 )
 from benchmark.deep.profile import Profile, Training, load_profile
+from benchmark.deep.samplers import PairStreams, Stream, triplets
 
 __all__ = [
     "Codes",
@@ -24,8 +25,10 @@ __all__ = [
     "DeepMethod",
     "PairBlock",
     "PairGraph",
+    "PairStreams",
     "PairwiseMethod",
     "Profile",
+    "Stream",
     "Training",
     "binary",
     "cosine",
@@ -34,4 +37,5 @@ __all__ = [
     "log_cosh",
     "power",
     "torch",
+    "triplets",
 ]

@@ -14,15 +14,12 @@ from benchmark.contracts import MethodInfo, Split
 from benchmark.deep.lazy import torch
 from benchmark.deep.pieces import Codes, PairBlock, PairGraph
 from benchmark.deep.profile import Training, load_profile
-from benchmark.deep.rows import FeatureRows, Rows
 from benchmark.deep.samplers import PairStreams
 from benchmark.errors import UsageError
-from benchmark.scaling import FeatureScaling
-from benchmark.seeds import derive_seed
 from benchmark.similarity import Similarity
 
 if TYPE_CHECKING:
-    from benchmark.deep.network import HashNetwork
+    from benchmark.deep.assembly import Assembly
 
 
 class DeepMethod:
@@ -42,8 +39,7 @@ class DeepMethod:
         self.training = training if training is not None else load_profile("quick").training
         self.history: dict[str, list[Any]] = {}
         self.state: dict[str, torch.Tensor] = {}  # what the method keeps between steps, for the snapshot
-        self._network: HashNetwork | None = None
-        self._scaling: FeatureScaling | None = None
+        self._assembly: Assembly | None = None
 
     def head(self, dimension: int) -> torch.nn.Module:
         """The hash layer on top of `dimension` features: raw outputs u, (n, bits)."""
@@ -65,36 +61,25 @@ class DeepMethod:
 
     def fit(self, train: Split) -> Self:
         """Train on the rows of `train` and their similarity."""
-        from benchmark.deep import trainer
+        from benchmark.deep import assembly, trainer
 
         if train.similarity is None:
             raise UsageError(f"{self.info.name}: no similarity to learn from; give labels or a pair list")
-        devices = [torch.cuda.current_device()] if trainer.device_of(self.training).type == "cuda" else []
-        with torch.random.fork_rng(devices=devices):
-            torch.manual_seed(derive_seed("initial weights", self.seed))
-            network, rows = self._build(train)
+        with trainer.private_randomness(self.training, "weights", self.seed), trainer.few_threads(self.training):
+            assembled, rows = assembly.assemble(self, train)
             self.prepare(train.similarity)
-            self.history = trainer.train(self, network, rows)
-        self._network = network
+            self.history = trainer.train(self, assembled.network, rows)
+        self._assembly = assembled
         return self
-
-    def _build(self, train: Split) -> tuple[HashNetwork, Rows]:
-        from benchmark.deep.network import HashNetwork
-
-        self._scaling = FeatureScaling.fit(train.features, mode=self.scaling, gain="sqrt")
-        empty = torch.nn.Identity()
-        network = HashNetwork(empty, empty, self.head(self._scaling.dimension))
-        return network, FeatureRows(self._scaling.transform(train.features), None)
 
     def encode(self, split: Split) -> np.ndarray:
         """(n, bits) int8 codes over {-1, +1}."""
         from benchmark.deep import trainer
 
-        if self._network is None:
+        if self._assembly is None:
             raise UsageError(f"{self.info.name}: encode before fit; call fit(train) first")
-        if split.features is None:
-            raise UsageError(f"{self.info.name}: was fitted on features, but these rows have none")
-        return trainer.encode(self._network, FeatureRows(split.features, self._scaling), self.training, self.bits)
+        with trainer.few_threads(self.training):
+            return trainer.encode(self._assembly.encoder(), self._assembly.rows(split), self.training, self.bits)
 
 
 class PairwiseMethod(DeepMethod):

@@ -1,7 +1,7 @@
-"""The network of a deep method: what a backbone contributes, the fixed scaling of its output, and the hash layer.
+"""The network of a deep method: a backbone's part, the fixed scaling of its output, and the hash layer.
 
-The only module of this package, beside the backbones, that imports torch when it is imported. How the network is
-trained lives in `trainer.py`.
+Imports torch when it is imported, unlike the rest of this package. What is built for which data lives in
+`assembly.py`, how it is trained in `trainer.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,20 @@ import torch
 from torch import nn
 
 from benchmark.deep.profile import Training
+from benchmark.images import Transform
 from benchmark.scaling import FeatureScaling
+
+
+class Normalise(nn.Module):
+    """Decoded images, (n, h, w, 3) uint8, to what a backbone takes; on the network's device, not before."""
+
+    def __init__(self, transform: Transform) -> None:
+        super().__init__()
+        self.transform = transform
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        scaled: torch.Tensor = self.transform.normalise(images)
+        return scaled
 
 
 class Scale(nn.Module):
@@ -25,17 +38,17 @@ class Scale(nn.Module):
     def __init__(self, scaling: FeatureScaling) -> None:
         super().__init__()
         self.register_buffer("mean", torch.from_numpy(scaling.mean.copy()))
-        self.normalise, self.gain = scaling.mode in ("l2", "center-l2"), scaling.gain
+        self.unit_length, self.gain = scaling.mode in ("l2", "center-l2"), scaling.gain
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         features = features - self.mean
-        if self.normalise:
+        if self.unit_length:
             features = nn.functional.normalize(features, eps=1e-8)
         return self.gain * features
 
 
 class HashNetwork(nn.Module):
-    """Inputs -> body -> fixed scaling -> head -> raw outputs u, (n, bits). Bodies and scaling may be empty."""
+    """Inputs -> body -> fixed scaling -> head -> raw outputs u, (n, bits). Body and scaling may be the identity."""
 
     def __init__(self, body: nn.Module, scale: nn.Module, head: nn.Module) -> None:
         super().__init__()

@@ -89,8 +89,8 @@ class PairBlock:
         return (weights * values).sum() / weights.sum().clamp_min(torch.finfo(values.dtype).tiny)
 
     def to(self, device: torch.device) -> PairBlock:
-        parts = (self.similar, self.known, self.rows, self.columns, self.whole)
-        return PairBlock(*(part.to(device) for part in parts))
+        counts = (self.rows.to(device), self.columns.to(device), self.whole.to(device))
+        return PairBlock(self.similar.to(device), self.known.to(device), *counts)
 
     def counted(self) -> tuple[Counts, Counts]:
         """The degrees of rows and of columns inside this block alone."""
@@ -121,8 +121,9 @@ class PairGraph:
         similar, known = self.similarity.block(rows, columns)
         if not self.self_pairs:
             known = known & (rows[:, None] != columns[None, :])
-        degrees = [Counts(*self._degrees[:, torch.from_numpy(items)]) for items in (rows, columns)]
-        return PairBlock(torch.from_numpy(similar).float(), torch.from_numpy(known).float(), *degrees, self._whole)
+        of_rows, of_columns = (Counts(*self._degrees[:, torch.from_numpy(items)]) for items in (rows, columns))
+        values = (torch.from_numpy(similar).float(), torch.from_numpy(known).float())
+        return PairBlock(*values, of_rows, of_columns, self._whole)
 
 
 def cross_entropy(logit: torch.Tensor, similar: torch.Tensor) -> torch.Tensor:

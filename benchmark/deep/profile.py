@@ -26,7 +26,6 @@ class Training:
     backbone: str | None = None  # None: the data set's own; with features and no backbone, the hash layer only
     weights: str | None = None  # torchvision's name, a file, or None for the backbone's own
     partial_weights: bool = False  # whether a file may hold weights for a part of the backbone only
-    partial_weights: bool = False  # whether a weight file may lack the layers behind the trunk
     steps: int = 600
     batch: int = 256  # images in each of the two streams
     learning_rate: float = 0.003  # of the backbone; the hash layer's is `hash_rate` times that
@@ -38,6 +37,8 @@ class Training:
     decay_every: int = 200  # ... after so many steps
     deviation: float = 0.01  # of the hash layer's initial weights
     self_pairs: bool = False  # whether an image that both streams drew makes a pair with itself
+    resize: int = 0  # images to squares of this size, ...
+    crop: int = 0  # ... of which so much is shown to the network; 0: what the backbone was made for
     augment: bool = False  # random crop and mirror; else the centre crop, in training too
     encode_batch: int = 1024  # rows encoded at a time: bounds memory
     mixed_precision: bool = True  # on CUDA only

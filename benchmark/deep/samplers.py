@@ -63,3 +63,22 @@ class PairStreams:
         pairs = self._pairs[self._rows.draw(step)]
         turn = generator("turn", self._seed, step).random(len(pairs)) < 0.5
         return np.where(turn, pairs[:, 1], pairs[:, 0]), np.where(turn, pairs[:, 0], pairs[:, 1])
+
+
+def triplets(
+    similar: np.ndarray, known: np.ndarray, limit: int, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(row, similar column, dissimilar column): at most `limit` of a block's similar pairs, a random third to each.
+
+    Rows that lack a similar or a dissimilar partner give no triplet.
+    """
+    negative = known & ~similar
+    choices = negative.sum(axis=1)
+    rows, positives = np.nonzero(similar & known & (choices > 0)[:, None])
+    if len(rows) > limit:
+        chosen = random.choice(len(rows), limit, replace=False)
+        rows, positives = rows[chosen], positives[chosen]
+    negatives = np.nonzero(negative)[1]  # row after row
+    first = np.cumsum(choices) - choices
+    place = first[rows] + (random.random(len(rows)) * choices[rows]).astype(np.int64)
+    return rows, positives, negatives[place]

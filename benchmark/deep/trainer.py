@@ -1,22 +1,31 @@
-"""The training loop and the encoding loop, the same for every deep method.
+"""The training loop and the forward loop, the same for every deep method.
 
-A method decides what a batch holds and what the loss is; this file steps, watches, and keeps snapshots.
+A method decides what a batch holds and what the loss is; this file steps, watches, and keeps snapshots. All that is
+random in a step is drawn from the seed and the step's number, so a snapshot needs no random state.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmark.cache import replacing
 from benchmark.deep.lazy import torch
 from benchmark.deep.profile import Training
-from benchmark.deep.rows import Rows
-from benchmark.errors import TrainingFailed
+from benchmark.deep.rows import Rows, ahead
+from benchmark.errors import TrainingFailed, UsageError
 from benchmark.seeds import derive_seed, generator
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from benchmark.deep.method import DeepMethod
     from benchmark.deep.network import HashNetwork
 
@@ -31,40 +40,128 @@ def device_of(training: Training) -> torch.device:
     return torch.device(training.device)
 
 
-def train(method: DeepMethod, network: HashNetwork, rows: Rows) -> History:
-    """Minimise the method's objective; the loss curve and gradient norms at some steps."""
-    from benchmark.deep.network import parameter_groups
-
-    training = method.training
+@contextlib.contextmanager
+def private_randomness(training: Training, *seed: object) -> Iterator[None]:
+    """Torch's global generators seeded by these parts, and put back as they were in the end."""
     device = device_of(training)
-    network.to(device).train()
-    optimizer = torch.optim.SGD(parameter_groups(network, training), lr=0.0, momentum=training.momentum)
-    history: History = {"step": [], "loss": [], "gradient_norm": []}
-    every = max(1, training.steps // LOGGED)
-    for step, inputs, target in _batches(method, rows, range(training.steps)):
-        _seed(device, "dropout", method.seed, step)
-        _set_rates(optimizer, training, step)
-        optimizer.zero_grad(set_to_none=True)
-        loss = method.objective(network(inputs.to(device)).float(), target.to(device), step)
-        _check_finite(loss, method, step)
-        loss.backward()
-        if step % every == 0 or step == training.steps - 1:
-            _log(history, step, loss, network)
-        optimizer.step()
-    return history
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        _seed(device, *seed)
+        yield
+
+
+@contextlib.contextmanager
+def few_threads(training: Training) -> Iterator[None]:
+    """One thread where only small layers are trained: faster there, and the same bits on every machine."""
+    threads = torch.get_num_threads()
+    if training.train != "all" and device_of(training).type == "cpu":
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _seed(device: torch.device, *parts: object) -> None:
-    """Seed the generator that dropout draws from; the caller has forked the global state."""
     chosen = torch.cuda.default_generators[device.index or 0] if device.type == "cuda" else torch.default_generator
     chosen.manual_seed(derive_seed(*parts))
 
 
+@dataclass
+class Run:
+    """A training in progress: all that a snapshot holds."""
+
+    network: HashNetwork
+    optimizer: torch.optim.Optimizer
+    scaler: torch.amp.GradScaler
+    state: dict[str, torch.Tensor]  # the method's own
+    history: History
+    step: int = 0
+
+    def save(self, path: Path, identity: str) -> None:
+        parts = {name: getattr(self, name).state_dict() for name in ("network", "optimizer", "scaler")}
+        rest = {"state": self.state, "history": self.history, "step": self.step, "identity": identity}
+        with replacing(path) as temporary:
+            torch.save(parts | rest, temporary)
+
+    def load(self, path: Path, identity: str, device: torch.device) -> None:
+        try:
+            snapshot = torch.load(path, weights_only=True, map_location=device)
+        except Exception as error:  # a foreign or broken file may fail in any way
+            raise UsageError(f"checkpoint {path} cannot be read ({error}); delete it to start over") from error
+        if snapshot["identity"] != identity:
+            raise UsageError(f"checkpoint {path} belongs to another training; delete it to start over")
+        for name in ("network", "optimizer", "scaler"):
+            getattr(self, name).load_state_dict(snapshot[name])
+        self.state.update(snapshot["state"])
+        self.history, self.step = snapshot["history"], snapshot["step"]
+
+
+def train(method: DeepMethod, network: HashNetwork, rows: Rows) -> History:
+    """Minimise the method's objective; the loss curve and gradient norms at some steps.
+
+    With `training.checkpoint`, goes on from the snapshot found there. The last one stays until the caller, who knows
+    when the result is safe, deletes it.
+    """
+    training, device = method.training, device_of(method.training)
+    run = _start(method, network, device)
+    identity = _identity(method, len(rows))
+    path = Path(training.checkpoint) if training.checkpoint else None
+    if path is not None and path.exists():
+        run.load(path, identity, device)
+    saved = time.monotonic()
+    network.train()
+    for step, inputs, target in _batches(method, rows, range(run.step, training.steps)):
+        _seed(device, "dropout", method.seed, step)
+        _step(method, run, inputs.to(device), target.to(device), step)
+        run.step = step + 1
+        if path is not None and time.monotonic() - saved >= training.checkpoint_seconds:
+            run.save(path, identity)
+            saved = time.monotonic()
+    if path is not None and path.exists():
+        run.save(path, identity)
+    return run.history
+
+
+def _start(method: DeepMethod, network: HashNetwork, device: torch.device) -> Run:
+    from benchmark.deep.network import parameter_groups
+
+    network.to(device)
+    method.state = {name: value.to(device) for name, value in method.state.items()}
+    optimizer = torch.optim.SGD(parameter_groups(network, method.training), lr=0.0, momentum=method.training.momentum)
+    mixed = device.type == "cuda" and method.training.mixed_precision
+    scaler = torch.amp.GradScaler(device.type, enabled=mixed)
+    return Run(network, optimizer, scaler, method.state, {"step": [], "loss": [], "gradient_norm": []})
+
+
+def _step(method: DeepMethod, run: Run, inputs: torch.Tensor, target: Any, step: int) -> None:
+    training = method.training
+    _set_rates(run.optimizer, training, step)
+    run.optimizer.zero_grad(set_to_none=True)
+    with torch.autocast(inputs.device.type, enabled=run.scaler.is_enabled()):
+        raw = run.network(inputs)
+    loss = method.objective(raw.float(), target, step)
+    if not torch.isfinite(loss):
+        raise TrainingFailed(
+            f"{method.info.name}: the loss is {loss.item()} at step {step} of {training.steps}; "
+            f"lower the learning rate ({training.learning_rate:g})"
+        )
+    run.scaler.scale(loss).backward()
+    run.scaler.unscale_(run.optimizer)
+    if step % max(1, training.steps // LOGGED) == 0 or step == training.steps - 1:
+        _log(run, step, loss.item())
+    run.scaler.step(run.optimizer)
+    run.scaler.update()
+
+
 def _batches(method: DeepMethod, rows: Rows, steps: range) -> Iterator[tuple[int, torch.Tensor, Any]]:
-    for step in steps:
+    training = method.training
+
+    def batch(step: int) -> tuple[int, torch.Tensor, Any]:
         items, target = method.draw(step)
-        random = generator("augment", method.seed, step) if method.training.augment else None
-        yield step, rows.take(items, random), target
+        random = generator("augment", method.seed, step) if training.augment else None
+        return step, rows.take(items, random), target
+
+    return ahead(batch, steps, training.num_workers)
 
 
 def _set_rates(optimizer: torch.optim.Optimizer, training: Training, step: int) -> None:
@@ -73,29 +170,44 @@ def _set_rates(optimizer: torch.optim.Optimizer, training: Training, step: int) 
         group["lr"] = rate * group["rate"]
 
 
-def _check_finite(loss: torch.Tensor, method: DeepMethod, step: int) -> None:
-    if not torch.isfinite(loss):
-        raise TrainingFailed(
-            f"{method.info.name}: the loss is {loss.item()} at step {step} of {method.training.steps}; "
-            f"lower the learning rate ({method.training.learning_rate:g})"
-        )
+def _log(run: Run, step: int, loss: float) -> None:
+    gradients = [p.grad.norm() for p in run.network.parameters() if p.grad is not None]
+    run.history["step"].append(step)
+    run.history["loss"].append(loss)
+    run.history["gradient_norm"].append(torch.stack(gradients).norm().item() if gradients else 0.0)
 
 
-def _log(history: History, step: int, loss: torch.Tensor, network: HashNetwork) -> None:
-    gradients = [p.grad.norm() for p in network.parameters() if p.grad is not None]
-    history["step"].append(step)
-    history["loss"].append(loss.item())
-    history["gradient_norm"].append(torch.stack(gradients).norm().item() if gradients else 0.0)
+def _identity(method: DeepMethod, rows: int) -> str:
+    """What a snapshot must have been made of, to be of use."""
+    parameters = {name: str(getattr(method, name, None)) for name in method.info.parameters}
+    parts = [method.info.name, method.bits, method.seed, parameters, rows, method.training.identity()]
+    return json.dumps(parts)
 
 
-def encode(network: HashNetwork, rows: Rows, training: Training, bits: int) -> np.ndarray:
-    """Codes of all rows, a batch at a time: +1 where the output is positive, else -1."""
-    device = device_of(training)
-    network.to(device).eval()
+def outputs(module: nn.Module, rows: Rows, training: Training) -> np.ndarray:
+    """The module's outputs for all rows, (n, d) float32, computed a batch at a time in evaluation mode."""
+    return np.concatenate([part.cpu().numpy() for part in _forward(module, rows, training)])
+
+
+def encode(module: nn.Module, rows: Rows, training: Training, bits: int) -> np.ndarray:
+    """Codes of all rows: +1 where the output is positive, else -1. Keeps no outputs."""
     codes = np.empty((len(rows), bits), np.int8)
-    with torch.inference_mode():
-        for start in range(0, len(rows), training.encode_batch):
-            items = np.arange(start, min(start + training.encode_batch, len(rows)))
-            outputs = network(rows.take(items).to(device))
-            codes[items] = np.where((outputs > 0).cpu().numpy(), 1, -1)
+    start = 0
+    for part in _forward(module, rows, training):
+        codes[start : start + len(part)] = np.where((part > 0).cpu().numpy(), 1, -1)
+        start += len(part)
     return codes
+
+
+def _forward(module: nn.Module, rows: Rows, training: Training) -> Iterator[torch.Tensor]:
+    device, size = device_of(training), training.encode_batch
+    module.to(device).eval()
+
+    def batch(start: int) -> torch.Tensor:
+        return rows.take(np.arange(start, min(start + size, len(rows))))
+
+    with torch.no_grad():
+        for inputs in ahead(batch, range(0, len(rows), size), training.num_workers):
+            with torch.autocast(device.type, enabled=device.type == "cuda" and training.mixed_precision):
+                raw = module(inputs.to(device))
+            yield raw.float()

@@ -1,0 +1,60 @@
+"""DPSH, Deep Pairwise-Supervised Hashing: each batch against the stored outputs of the whole training set."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmark import Similarity, register_method
+from benchmark.deep import DeepMethod, PairBlock, PairGraph, Stream, Training, binary, cross_entropy, torch
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of the training set and their similarity to all of it."""
+
+    items: torch.Tensor
+    similarity: PairBlock
+
+    def to(self, device: torch.device) -> "Batch":
+        return Batch(self.items.to(device), self.similarity.to(device))
+
+
+@register_method("dpsh", title="DPSH", family="deep", input="images", needs="similarity", paper="Li et al., IJCAI 2016")
+class DPSH(DeepMethod):
+    """L = [sum_ij softplus(t_ij) - s_ij t_ij + eta sum_i ||b_i - u_i||^2] / pairs, t_ij = <u_i, u_j>/2, no tanh.
+
+    i runs over the batch, j over all n training rows, whose latest outputs are stored and constant; b = sign(u) is
+    constant too. A row that no batch has held yet is stored as 0 and pulls nowhere.
+    """
+
+    def __init__(
+        self,
+        bits: int,
+        seed: int = 0,
+        *,
+        eta: float = 10.0,  # against a sum over pairs, as in the released code
+        batch: int = 128,  # of the single stream
+        scaling: str = "center-l2",
+        training: Training | None = None,
+    ) -> None:
+        super().__init__(bits, seed, scaling=scaling, training=training)
+        self.eta, self.batch = eta, batch
+
+    def prepare(self, similarity: Similarity) -> None:
+        self._graph = PairGraph(similarity, self.training.self_pairs)
+        self._stream = Stream(len(similarity), self.batch, self.seed)
+        self.state = {"stored": torch.zeros(len(similarity), self.bits)}
+
+    def draw(self, step: int) -> tuple[np.ndarray, Batch]:
+        items = self._stream.draw(step)
+        return items, Batch(torch.from_numpy(items), self._graph.block(items, np.arange(len(self._graph))))
+
+    def objective(self, outputs: torch.Tensor, target: Batch, step: int) -> torch.Tensor:
+        stored = self.state["stored"]
+        stored[target.items] = outputs.detach().to(stored.dtype)
+        return self.loss(outputs, stored.to(outputs.dtype), target.similarity)
+
+    def loss(self, outputs: torch.Tensor, stored: torch.Tensor, similarity: PairBlock) -> torch.Tensor:
+        likelihood = similarity.mean(cross_entropy(outputs @ stored.T / 2, similarity.similar))
+        quantization = (binary(outputs.detach()) - outputs).square().sum()
+        return likelihood + self.eta * quantization / similarity.known.sum().clamp_min(1)
