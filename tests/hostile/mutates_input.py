@@ -1,0 +1,23 @@
+"""Writes into the array it was given."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmark import Split, register_method
+
+
+@register_method("mutates-input", title="mutates-input", family="control")
+class Hostile:
+    def __init__(self, bits: int, seed: int = 0) -> None:
+        self.bits, self.seed = bits, seed
+
+    def fit(self, train: Split) -> Hostile:
+        assert train.features is not None
+        train.features[:] = 0
+        return self
+
+    def encode(self, split: Split) -> np.ndarray:
+        assert split.features is not None
+        planes = np.random.default_rng(self.seed).normal(size=(split.features.shape[1], self.bits))
+        return np.where(split.features @ planes >= 0, 1, -1).astype(np.int8)

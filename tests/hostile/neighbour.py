@@ -1,0 +1,21 @@
+"""The well-behaved one beside the others: random planes, drawn from its own seed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmark import Split, register_method
+
+
+@register_method("neighbour", title="neighbour", family="control")
+class Hostile:
+    def __init__(self, bits: int, seed: int = 0) -> None:
+        self.bits, self.seed = bits, seed
+
+    def fit(self, train: Split) -> Hostile:
+        return self
+
+    def encode(self, split: Split) -> np.ndarray:
+        assert split.features is not None
+        planes = np.random.default_rng(self.seed).normal(size=(split.features.shape[1], self.bits))
+        return np.where(split.features @ planes >= 0, 1, -1).astype(np.int8)
