@@ -1,5 +1,7 @@
 """CNNH, two stages: codes that fit the similarity matrix, found without images; then a network that predicts them."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from benchmark import Similarity, register_method

@@ -1,5 +1,7 @@
 """DHN, Deep Hashing Network: pairwise cross-entropy on tanh codes, and a smooth penalty for leaving {-1, +1}."""
 
+from __future__ import annotations
+
 from benchmark import register_method
 from benchmark.deep import Codes, PairBlock, PairwiseMethod, Training, cross_entropy, log_cosh, torch
 

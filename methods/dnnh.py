@@ -1,5 +1,7 @@
 """DNNH, the simultaneous feature learning and hashing network: triplets, and a divide-and-encode head."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +17,7 @@ class Triplets:
 
     places: torch.Tensor
 
-    def to(self, device: torch.device) -> "Triplets":
+    def to(self, device: torch.device) -> Triplets:
         return Triplets(self.places.to(device))
 
 

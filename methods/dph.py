@@ -4,6 +4,8 @@ Equation numbers are the paper's. `mode="paper"` follows its text; `mode="author
 which differs in more than constants (weights in the gradient only, similar pairs only, another quantisation term).
 """
 
+from __future__ import annotations
+
 from benchmark import UsageError, register_method
 from benchmark.deep import (
     Codes,

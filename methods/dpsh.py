@@ -1,5 +1,7 @@
 """DPSH, Deep Pairwise-Supervised Hashing: each batch against the stored outputs of the whole training set."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +17,7 @@ class Batch:
     items: torch.Tensor
     similarity: PairBlock
 
-    def to(self, device: torch.device) -> "Batch":
+    def to(self, device: torch.device) -> Batch:
         return Batch(self.items.to(device), self.similarity.to(device))
 
 

@@ -1,5 +1,7 @@
 """DSH, Deep Supervised Hashing: similar codes together, dissimilar ones at least a margin apart, no tanh."""
 
+from __future__ import annotations
+
 from benchmark import register_method
 from benchmark.deep import Codes, PairBlock, PairwiseMethod, Training, torch
 

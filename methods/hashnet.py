@@ -1,5 +1,7 @@
 """HashNet: weighted pairwise cross-entropy, and a tanh that sharpens into the sign function during training."""
 
+from __future__ import annotations
+
 import math
 
 from benchmark import register_method

@@ -1,0 +1,100 @@
+"""The pieces of losses against the slow, obvious way of computing them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmark import LabelSimilarity, PairSimilarity
+from benchmark.deep import Codes, PairGraph, binary, cosine, cross_entropy, log_cosh, power
+
+numbers = st.floats(-700, 700)
+
+
+def tensor(*values: float) -> torch.Tensor:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+@given(logit=numbers, similar=st.sampled_from([0.0, 1.0]))
+def test_cross_entropy_is_the_negative_log_likelihood(logit: float, similar: float) -> None:
+    # -log sigmoid(t) = log(1 + exp(-t)), and for s = 0 the same at -t
+    sign = -1 if similar else 1
+    assert cross_entropy(tensor(logit), tensor(similar)).item() == pytest.approx(np.logaddexp(0, sign * logit))
+
+
+@given(value=st.floats(-300, 300))
+def test_log_cosh(value: float) -> None:
+    assert log_cosh(tensor(value)).item() == pytest.approx(math.log(math.cosh(value)), abs=1e-12)
+
+
+@pytest.mark.parametrize("value", [-1e4, 0.0, 1e4])
+def test_pieces_stay_finite_in_float32(value: float) -> None:
+    x = torch.tensor([value])
+    for result in (cross_entropy(x, torch.ones(1)), cross_entropy(x, torch.zeros(1)), log_cosh(x)):
+        assert torch.isfinite(result).all()
+
+
+@given(base=st.floats(0, 1), exponent=st.sampled_from([0.0, 0.1, 0.5, 1.0, 2.0]))
+def test_power(base: float, exponent: float) -> None:
+    assert power(tensor(base), exponent).item() == pytest.approx(base**exponent, rel=1e-9, abs=1e-30)
+
+
+def test_cosine_of_all_pairs() -> None:
+    a, b = np.random.default_rng(0).standard_normal((2, 5, 3))
+    found = cosine(torch.from_numpy(a), torch.from_numpy(b))
+    for i, j in np.ndindex(5, 5):
+        assert found[i, j].item() == pytest.approx(a[i] @ b[j] / math.sqrt((a[i] @ a[i]) * (b[j] @ b[j])))
+
+
+def test_cosine_of_zero_is_zero_and_never_quite_one() -> None:
+    x = tensor(1, 2)[None]
+    assert cosine(torch.zeros_like(x), x).item() == 0
+    assert 0.999 < cosine(x, x).item() < 1
+    assert -1 < cosine(x, -x).item() < -0.999
+
+
+def test_squared_distance_of_all_pairs() -> None:
+    outputs = torch.from_numpy(np.random.default_rng(1).standard_normal((7, 4)))
+    codes = Codes(outputs, 3)
+    for i, j in np.ndindex(3, 4):
+        expected = (outputs[i] - outputs[3 + j]).square().sum().item()
+        assert codes.squared_distance()[i, j].item() == pytest.approx(expected)
+
+
+def test_binary_has_no_zero() -> None:
+    assert binary(tensor(-2, 0, 3)).tolist() == [-1, -1, 1]
+
+
+def test_mean_is_over_known_pairs_only() -> None:
+    similarity = PairSimilarity(4, np.array([[0, 1], [2, 3]]), np.array([True, False]))
+    block = PairGraph(similarity).block(np.array([0, 2]), np.array([1, 3]))
+    values = torch.tensor([[5.0, 100.0], [100.0, 7.0]])
+    assert block.mean(values).item() == 6
+    assert block.mean(values, torch.tensor([[3.0, 9.0], [9.0, 1.0]])).item() == pytest.approx(22 / 4)
+
+
+def test_mean_of_no_pair_is_zero() -> None:
+    block = PairGraph(PairSimilarity(3, np.array([[0, 1]]), np.array([True]))).block(np.array([2]), np.array([0]))
+    assert block.mean(torch.ones(1, 1)).item() == 0
+
+
+def test_an_item_is_no_pair_with_itself_unless_asked() -> None:
+    similarity = LabelSimilarity(np.eye(3, dtype=bool))
+    items = np.arange(3)
+    assert PairGraph(similarity).block(items, items).known.tolist() == (1 - np.eye(3)).tolist()
+    assert PairGraph(similarity, self_pairs=True).block(items, items).known.tolist() == np.ones((3, 3)).tolist()
+
+
+def test_counts_inside_a_block_and_over_the_whole_set() -> None:
+    similarity = LabelSimilarity(np.eye(2, dtype=bool)[[0, 0, 0, 1]])
+    block = PairGraph(similarity, self_pairs=True).block(np.array([0, 3]), np.array([1, 2, 3]))
+    rows, columns = block.counted()
+    assert (rows.total.tolist(), rows.similar.tolist(), rows.dissimilar.tolist()) == ([3, 3], [2, 1], [1, 2])
+    assert (columns.similar.tolist(), columns.dissimilar.tolist()) == ([1, 1, 1], [1, 1, 1])
+    assert (block.rows.similar.tolist(), block.rows.dissimilar.tolist()) == ([3, 1], [1, 3])
+    assert (block.whole.total.item(), block.whole.similar.item(), block.whole.dissimilar.item()) == (16, 10, 6)
