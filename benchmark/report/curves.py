@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from benchmark.report.figures import Drawing
-from benchmark.report.frame import Dataset, Sheet, curve_bits, methods, scored
+from benchmark.report.frame import Dataset, Sheet, chance_level, curve_bits, methods, scored
 from benchmark.report.payloads import Payloads
 from benchmark.report.tables import cutoff
 
@@ -47,7 +47,7 @@ def three_panels(sheet: Sheet, dataset: Dataset, payloads: Payloads) -> dict[str
     cells = sheet.of(dataset)
     bits = curve_bits(cells)
     at = cells[cells["bits"] == bits]
-    ticks = [int(b) for b in sorted(cells["bits"].unique())]
+    ticks = [int(b) for b in sorted(scored(cells)["bits"].unique())]
     radius = {
         "xlabel": "Number of bits",
         "ylabel": "Precision",
@@ -102,13 +102,12 @@ def dataset_curves(sheet: Sheet, dataset: Dataset, payloads: Payloads) -> list[D
 
 def _map_against_bits(sheet: Sheet, dataset: Dataset, data: pd.DataFrame, stem: str) -> Drawing:
     cells = sheet.of(dataset)
-    known = cells["chance_map"].dropna() if "chance_map" in cells else []
     label = f"MAP@{cutoff(cells)}"
     panel = {
         "xlabel": "Number of bits",
         "ylabel": label,
-        "xticks": [int(b) for b in sorted(cells["bits"].unique())],
-        "chance": float(known.iloc[0]) if len(known) else None,
+        "xticks": [int(b) for b in sorted(scored(cells)["bits"].unique())],
+        "chance": chance_level(cells),
     }
     title = f"{dataset.label}: {label}"
     return Drawing(f"map-{stem}", "curves", title, _alt(title, data), data, panel)
@@ -124,8 +123,8 @@ def explorer_charts(sheet: Sheet, dataset: Dataset, payloads: Payloads) -> list[
     cells = sheet.of(dataset)
     lengths = [int(bits) for bits in sorted(scored(cells)["bits"].unique())]
     where = f"{dataset.label} ({', '.join(part for part in (sheet.profile, sheet.backbone) if part)})"
-    common = {"dataset": where, "bits": "all", "xlabel": "bits", "ticks": lengths}
-    charts = [
+    common: dict[str, Any] = {"dataset": where, "bits": "all", "xlabel": "bits", "ticks": lengths}
+    charts: list[dict[str, Any]] = [
         common | {"kind": kind, "ylabel": label, "series": _series(against_bits(cells, column))}
         for kind, label, column in (
             ("MAP", f"MAP@{cutoff(cells)}", "map"),

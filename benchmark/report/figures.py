@@ -66,7 +66,7 @@ def draw(drawing: Drawing, folder: Path) -> None:
     if drawing.kind == "scatter":
         drawing = replace(drawing, data=embedded(drawing.options))
     folder.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context(matplotlib_settings()):
+    with matplotlib.rc_context(matplotlib_settings()):  # type: ignore[arg-type]
         figure = KINDS[drawing.kind](drawing)
         try:
             # No creation date: the same data gives the same bytes.

@@ -198,6 +198,12 @@ def curve_bits(cells: pd.DataFrame) -> int:
     return 64 if (bits == 64).any() else int(bits.max())
 
 
+def chance_level(cells: pd.DataFrame) -> float | None:
+    """MAP of a random ranking on the data set of these cells."""
+    known = cells["chance_map"].dropna().tolist() if "chance_map" in cells else []
+    return float(known[0]) if known else None
+
+
 def methods(cells: pd.DataFrame) -> list[tuple[str, str]]:
     """(name, title) of the methods in the order of the paper."""
     rows = cells[["method", "title", "family"]].drop_duplicates("method").itertuples(index=False, name=None)

@@ -94,7 +94,7 @@ def embedded(drawing: Drawing, folder: Path) -> dict[str, Any]:
     if not drawing.name.startswith(LINKED_ONLY):
         content = (folder / "figures" / f"{drawing.name}.png").read_bytes()
         source = f"data:image/png;base64,{base64.b64encode(content).decode()}"
-    return {"name": drawing.name, "title": drawing.title.replace("$", ""), "alt": drawing.alt, "source": source}
+    return {"name": drawing.name, "title": drawing.title, "alt": drawing.alt, "source": source}
 
 
 # --- the retrieval browser ---------------------------------------------------------------------------------
@@ -105,7 +105,8 @@ def browser(galleries: list[Gallery]) -> Iterator[dict[str, Any]]:
     budget = IMAGE_BUDGET / max(1, len(galleries))
     for shown in galleries:
         images: dict[str, str] = {}
-        queries, spent = [], 0
+        queries: list[dict[str, Any]] = []
+        spent = 0
         for place, query in enumerate(shown.queries):
             new = {name: _data_uri(image) for name, image in _pictures(shown, place) if name not in images}
             size = sum(map(len, new.values()))

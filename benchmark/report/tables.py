@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmark.report.frame import VARIANTS, Dataset, Sheet, curve_bits, methods, mixtures, scored
+from benchmark.report.frame import VARIANTS, Dataset, Sheet, chance_level, curve_bits, methods, mixtures, scored
 from benchmark.report.payloads import Payloads
 from benchmark.report.published import find, why_not_comparable
 from benchmark.report.table import DASH, Column, Entry, Table, number, text
@@ -142,17 +142,12 @@ def map_table(sheet: Sheet, payloads: Payloads, *, name: str, title: str) -> Tab
             columns.append(Column(f"{bits} bits", dataset.label))
             blocks.append(rank_places([score_entry(group) for group in groups]))
             tests.append(_lead(groups, blocks[-1], payloads))
-            chance.append(_chance(cells))
+            chance.append(number(chance_level(cells)))
     blocks = _mark_winners(blocks, tests)
     body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]
     remarks = [MARK] if any(entry.mark for row in body for entry in row) else []
     remarks += mixtures(sheet)
     return Table(name, title, f"{caption(sheet)} {BOLD}", columns, [*body, chance], foot=1, remarks=remarks)
-
-
-def _chance(cells: pd.DataFrame) -> Entry:
-    known = cells["chance_map"].dropna() if "chance_map" in cells else []
-    return number(float(known.iloc[0]) if len(known) else None)
 
 
 def main_sheet(sheet: Sheet) -> Sheet:

@@ -14,27 +14,27 @@ def test_first_report_has_map_table_and_three_curves_per_dataset(rendered: Path)
     names = {path.name for path in (rendered / "tables").iterdir()}
     assert {"map-quick-mini-cnn.csv", "map-quick-mini-cnn.md", "map-quick-mini-cnn.tex", "all.tex"} <= names
     drawn = {path.name for path in (rendered / "figures").iterdir()}
-    for dataset in ("imagenet-mini", "nus-wide-mini"):
+    for dataset in ("imagenet-mini", "nus-mini"):
         for curve in ("radius", "recall", "top-n", "strip", "map"):
             for suffix in ("pdf", "png", "csv"):
                 assert f"{curve}-{dataset}-quick-mini-cnn.{suffix}" in drawn
 
 
-def test_csv_holds_the_means_of_the_records(synthetic, tmp_path: Path) -> None:
+def test_csv_holds_the_means_of_the_records(synthetic, undrawn, tmp_path: Path) -> None:
     made = [synthetic.cell("itq", "nus-mini", 16, seed) for seed in range(3)]
     render(synthetic.store, tmp_path / "out")
     with (tmp_path / "out/tables/map-quick-mini-cnn.csv").open() as handle:
         row = next(csv.DictReader(handle))
     values = [record["metrics"]["map"] for record in made]
-    assert abs(float(row["NUS-WIDE-mini 16 bits"]) - sum(values) / 3) < 1e-12
+    assert abs(float(row["NUS-WIDE-mini (miniature) 16 bits"]) - sum(values) / 3) < 1e-12
     mean = sum(values) / 3
     assert (
-        abs(float(row["NUS-WIDE-mini 16 bits std"]) - (sum((v - mean) ** 2 for v in values) / 2) ** 0.5)
+        abs(float(row["NUS-WIDE-mini (miniature) 16 bits std"]) - (sum((v - mean) ** 2 for v in values) / 2) ** 0.5)
         < 1e-12
     )
 
 
-def test_nothing_is_written_when_nothing_changed(synthetic, tmp_path: Path) -> None:
+def test_nothing_is_written_when_nothing_changed(synthetic, undrawn, tmp_path: Path) -> None:
     synthetic.grid(bits=(16,))
     index = render(synthetic.store, tmp_path / "out")
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")}
@@ -42,7 +42,7 @@ def test_nothing_is_written_when_nothing_changed(synthetic, tmp_path: Path) -> N
     assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")}
 
 
-def test_only_changed_figures_are_redrawn(synthetic, tmp_path: Path) -> None:
+def test_only_changed_figures_are_redrawn(synthetic, undrawn, tmp_path: Path) -> None:
     synthetic.grid(bits=(16,))
     render(synthetic.store, tmp_path / "out")
     figures = tmp_path / "out/figures"
@@ -55,7 +55,7 @@ def test_only_changed_figures_are_redrawn(synthetic, tmp_path: Path) -> None:
     assert all("nus" in name or "cd" in name for name in changed)
 
 
-def test_empty_store_gives_a_page_that_says_so(synthetic, tmp_path: Path) -> None:
+def test_empty_store_gives_a_page_that_says_so(synthetic, undrawn, tmp_path: Path) -> None:
     index = render(synthetic.store, tmp_path / "out")
     assert "No results" in index.read_text()
 

@@ -14,6 +14,7 @@ QUALITY = {"dph": 0.62, "hashnet": 0.55, "itq": 0.4, "lsh": 0.2}
 TITLES = {"dph": "DPH", "hashnet": "HashNet", "itq": "ITQ", "lsh": "LSH"}
 FAMILY = {"dph": "deep", "hashnet": "deep", "itq": "unsupervised", "lsh": "data-independent"}
 DATASETS = {"imagenet-mini": "ImageNet-mini", "nus-mini": "NUS-WIDE-mini"}
+HISTORY = {"step": [0, 10, 20], "loss": [1.0, 0.5, 0.4], "gradient_norm": [3.0, 2.0, 1.0]}
 QUERIES, DATABASE, CLASSES = 60, 300, 12
 
 
@@ -43,14 +44,17 @@ class Synthetic:
         """Commit one cell; `changes` replace parts of the record."""
         self.count += 1
         key = f"{self.count:064x}"
-        ap = np.clip(self.rng.normal(QUALITY.get(method, 0.3) + bits / 600, 0.1, QUERIES), 0, 1)
+        quality = changes.pop("quality", QUALITY.get(method, 0.3))
+        ap = np.clip(self.rng.normal(quality + bits / 600, 0.1, QUERIES), 0, 1)
         revision = f"rev-{dataset}"
         self.dataset(revision)
         record = {
             "key": key,
             "cell": {
-                "method": method, "params": changes.pop("params", {}), "dataset": dataset, "protocol": "mini",
-                "bits": bits, "seed": seed, "profile": changes.pop("profile", "quick"), "backbone": "mini-cnn",
+                "method": method, "params": changes.pop("params", {}), "dataset": dataset,
+                "protocol": changes.pop("protocol", "miniature"),
+                "bits": bits, "seed": seed, "profile": changes.pop("profile", "quick"),
+                "backbone": changes.get("backbone", "mini-cnn"),
             },
             "status": "ok",
             "parts": {"profile": {}, "weights": "w", "evaluator": 1, "sources": {"method": "s"}},
@@ -62,14 +66,29 @@ class Synthetic:
             "metrics": self.metrics(ap),
             "seconds": {"load": 0.1, "fit": 2.0 * bits / 16, "encode": 0.2, "score": 0.05},
             "peak_memory": 300_000_000,
-            "health": {"bit_balance": 0.1, "constant_bits": 0.0, "distinct": 250, "distinct_share": 0.8, "collapsed": False},
-            "audit": {"groups": {"head": [10, 11], "middle": [5, 6, 7], "tail": [0, 1]}, "errors": [], "warnings": ["2 unlabelled rows"], "sizes": {"train": 500, "query": QUERIES}},
-            "training": {"step": [0, 10, 20], "loss": [1.0, 0.5, 0.4], "gradient_norm": [3.0, 2.0, 1.0]} if FAMILY.get(method) == "deep" else {},
-            "provenance": {"versions": {"torch": "2.13.0"}, "machine": {"processor": "x"}, "ended": f"2026-01-01T{self.count % 24:02d}:00:00"},
+            "health": {"bit_balance": 0.1, "constant_bits": 0.0, "distinct": 250, "distinct_share": 0.8,
+                       "collapsed": False},
+            "audit": self.audit(),
+            "training": HISTORY if FAMILY.get(method) == "deep" else {},
+            "provenance": {"versions": {"torch": "2.13.0"}, "machine": {"processor": "x"},
+                           "ended": f"2026-01-01T{self.count // 60:02d}:{self.count % 60:02d}:00"},
             "error": None,
         } | changes  # fmt: skip
         self.store.commit(record, self.payload(ap, bits) if record["status"] == "ok" else None)
         return record
+
+    def published_cell(self, method: str, dataset: str, bits: int) -> dict[str, Any]:
+        """A cell on real data, measured as the paper does."""
+        made = self.metrics(np.full(QUERIES, 0.5)) | {"k": 1000 if dataset.startswith("imagenet") else 5000}
+        return self.cell(method, dataset, bits, metrics=made, protocol="paper", backbone="alexnet", profile="paper")
+
+    def audit(self) -> dict[str, Any]:
+        part = {"rows": 500, "duplicates": 0, "unlabelled": 2, "labels_per_row": 1.0, "class_counts": [9, 5, 1]}
+        return {
+            "parts": {"train": part}, "classes": CLASSES, "overlap": 0, "chance_map": 0.09, "map_cutoff": 100,
+            "groups": {"head": [10, 11], "middle": [5, 6, 7], "tail": [0, 1]},
+            "errors": [], "warnings": ["train: 2 rows without a label"], "notes": [],
+        }  # fmt: skip
 
     def metrics(self, ap: np.ndarray) -> dict[str, Any]:
         mean = float(ap.mean())
@@ -109,13 +128,33 @@ def synthetic(tmp_path: Path) -> Synthetic:
     return Synthetic(tmp_path / "results")
 
 
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports whose figures are files without ink: drawing is what takes time."""
+
+    def write_only(drawing: Any, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        for suffix in ("pdf", "png"):
+            (folder / f"{drawing.name}.{suffix}").write_bytes(b"")
+        (folder / f"{drawing.name}.csv").write_text(drawing.csv())
+
+    monkeypatch.setattr("benchmark.report.build.draw", write_only)
+    monkeypatch.setattr("benchmark.report.build.PARALLEL_FROM", 10**9)
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Synthetic:
+    """A second results folder."""
+    return Synthetic(tmp_path / "other")
+
+
 @pytest.fixture(scope="session")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a report on the small grid, with a failure and a skip in it."""
     from benchmark.report import render
 
     folder = tmp_path_factory.mktemp("report")
-    made = Synthetic(folder / "results").grid()
+    made = Synthetic(folder / "results").grid(bits=(16, 64))
     error = {"kind": "skipped", "message": "needs <b>labels</b> & more", "traceback": ""}
     made.cell("ksh", "nus-mini", 16, status="skipped", error=error, metrics={})
     return render(made.store, folder / "out").parent

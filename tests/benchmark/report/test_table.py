@@ -1,0 +1,93 @@
+"""One source, three formats: they say the same, escape what plugins named, and the LaTeX compiles."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shutil
+from pathlib import Path
+from subprocess import run
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmark.report.table import Column, Entry, Table, document, number, tex, text, to_csv, to_latex, to_markdown
+from benchmark.report.tables import rank_places
+
+NASTY = r"50% of_x & <b>|#1$ {é ≤ 漢} ~^\end{table}"
+
+
+def example(title: str = "Scores") -> Table:
+    rows = [
+        [text("A"), number(0.123456, place=1, mark="*"), number(None, note="not run")],
+        [text(NASTY), number(0.1, spread=0.01, place=2), number(0.2, note="not run")],
+        [text("Chance"), number(0.05), number(0.05)],
+    ]
+    columns = [Column("Method", numeric=False), Column("16 bits", "Set"), Column("32 bits", "Set")]
+    return Table("example", title, "A caption.", columns, rows, foot=1)
+
+
+def test_csv_holds_full_precision_spread_and_notes() -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv(example()))))
+    assert rows[0]["Set 16 bits"] == "0.123456"
+    assert rows[0]["Set 32 bits"] == ""
+    assert rows[0]["notes"] == "Set 32 bits: not run"
+    assert rows[1]["Set 16 bits std"] == "0.01"
+    assert rows[1]["Method"] == NASTY
+
+
+def test_markdown_has_as_many_cells_in_every_row() -> None:
+    lines = [line for line in to_markdown(example()).splitlines() if line.startswith("|")]
+    cells = [len(re.findall(r"(?<!\\)\|", line)) for line in lines]
+    assert set(cells) == {4}
+    assert "**0.1235**\\*" in lines[2]
+    assert "<u>0.1000</u> ± 0.0100" in lines[3]
+    assert "<b>" not in to_markdown(example())
+
+
+def test_latex_marks_best_second_spread_and_footnote() -> None:
+    latex = to_latex(example())
+    assert r"\textbf{0.1235}\rlap{$^{*}$}" in latex
+    assert r"\underline{0.1000}\,{\tiny$\pm$0.0100}" in latex
+    assert r"--\rlap{$^{a}$}" in latex
+    assert latex.count(r"\midrule") == 2
+    assert latex.count(r"\end{table") == 1  # the one in a title is text, not markup
+
+
+@given(st.text(max_size=40))
+def test_tex_leaves_no_active_character(raw: str) -> None:
+    escaped = tex(raw)
+    left = re.sub(r"\\[&%$#_{}]|\\[a-zA-Z]+|\$\\?[a-zA-Z<>|\-]+\$|\{\}", "", escaped)
+    assert not set(left) & set("&%$#_{}~^\\")
+    assert all(ord(character) < 256 for character in escaped)
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex (Debian: texlive-latex-recommended)")
+def test_every_table_compiles_with_plain_pdflatex(rendered: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "tables"
+    shutil.copytree(rendered / "tables", folder)
+    (folder / "example.tex").write_text(to_latex(example(NASTY)), encoding="utf-8")
+    (folder / "nasty.tex").write_text(document([example(NASTY)]), encoding="utf-8")
+    for name in ("all", "nasty"):
+        words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", f"{name}.tex"]
+        done = run(words, cwd=folder, capture_output=True, text=True, check=False, errors="replace")
+        assert done.returncode == 0, done.stdout[-2000:]
+        assert "Overfull \\hbox" not in done.stdout
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1)), min_size=2, max_size=8))
+def test_best_and_second_include_all_ties_at_the_printed_precision(values: list[float | None]) -> None:
+    placed = rank_places([number(value) for value in values])
+    printed = sorted({f"{value:.4f}" for value in values if value is not None}, reverse=True)
+    for value, entry in zip(values, placed, strict=True):
+        expected = 0 if value is None else {0: 1, 1: 2}.get(printed.index(f"{value:.4f}"), 0)
+        assert entry.place == expected
+
+
+def test_footnotes_are_lettered_once_each() -> None:
+    rows = [[Entry("a", note=f"reason {i % 30}")] for i in range(60)]
+    notes = Table("n", "t", "c", [Column("x")], rows).notes()
+    assert len(notes) == len(set(notes.values())) == 30
+    assert list(notes.values())[25:28] == ["z", "aa", "ab"]

@@ -1,0 +1,145 @@
+"""What the tables say: nothing is mixed, nothing missing is silent, differences only between like and like."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from benchmark.report import render
+
+
+def rows_of(out: Path, name: str) -> list[dict[str, str]]:
+    with (out / "tables" / f"{name}.csv").open(encoding="utf-8") as handle:
+        return list(csv.DictReader(handle))
+
+
+def table_names(out: Path) -> set[str]:
+    return {path.stem for path in (out / "tables").glob("*.csv")}
+
+
+def test_profiles_and_backbones_never_share_a_table(synthetic, undrawn, tmp_path: Path) -> None:
+    synthetic.cell("itq", "nus-mini", 16)
+    synthetic.cell("lsh", "nus-mini", 16, profile="paper")
+    synthetic.cell("sh", "nus-mini", 16, backbone="vgg16")
+    render(synthetic.store, tmp_path)
+    assert {"map-quick-mini-cnn", "map-paper-mini-cnn", "map-quick-vgg16"} <= table_names(tmp_path)
+    for name, method in (("quick-mini-cnn", "ITQ"), ("paper-mini-cnn", "LSH"), ("quick-vgg16", "sh")):
+        assert [row["Method"] for row in rows_of(tmp_path, f"map-{name}")] == [method, "Chance"]
+
+
+def test_one_profile_name_with_two_contents_is_two_tables(synthetic, undrawn, tmp_path: Path) -> None:
+    synthetic.cell("itq", "nus-mini", 16)
+    parts = {"profile": {"steps": 9}, "weights": "w", "evaluator": 1, "sources": {}}
+    synthetic.cell("lsh", "nus-mini", 16, parts=parts)
+    render(synthetic.store, tmp_path)
+    assert len([name for name in table_names(tmp_path) if name.startswith("map-quick-")]) == 2
+
+
+def test_two_splits_of_one_dataset_are_two_columns(synthetic, undrawn, tmp_path: Path) -> None:
+    synthetic.cell("itq", "nus-mini", 16)
+    synthetic.cell("lsh", "nus-mini", 16, dataset_revision="rev-other")
+    render(synthetic.store, tmp_path)
+    itq, lsh, _ = rows_of(tmp_path, "map-quick-mini-cnn")
+    scores = [key for key in itq if key.endswith("16 bits")]
+    assert len(scores) == 2
+    assert all(bool(itq[key]) != bool(lsh[key]) for key in scores)
+
+
+def test_swept_parameters_stay_out_of_ordinary_tables(synthetic, undrawn, tmp_path: Path) -> None:
+    plain = synthetic.cell("dph", "nus-mini", 64)
+    for value in (0.01, 1.0):
+        synthetic.cell("dph", "nus-mini", 64, params={"gamma": value}, quality=0.99)
+    render(synthetic.store, tmp_path)
+    dph, _ = rows_of(tmp_path, "map-quick-mini-cnn")
+    assert float(dph["NUS-WIDE-mini (miniature) 64 bits"]) == plain["metrics"]["map"]
+    swept = (tmp_path / "figures/sensitivity-dph-gamma-quick-mini-cnn.csv").read_text().splitlines()
+    assert len(swept) == 1 + 3  # two values and the default
+
+
+def test_missing_cells_are_dashes_with_their_reason(synthetic, undrawn, tmp_path: Path) -> None:
+    synthetic.cell("itq", "nus-mini", 16)
+    synthetic.cell("itq", "nus-mini", 32)
+    synthetic.cell("lsh", "nus-mini", 16)
+    error = {"kind": "ValueError", "message": "too few rows\nfor this", "traceback": "..."}
+    synthetic.cell("sh", "nus-mini", 16, status="failed", error=error, metrics={}, titles={"method": "SH"})
+    render(synthetic.store, tmp_path)
+    text = (tmp_path / "tables/map-quick-mini-cnn.md").read_text()
+    assert "not run" in text
+    assert "failed: for this" in text
+    assert text.count("–<sup>") == 3
+
+
+def test_collapsed_codes_are_flagged(synthetic, undrawn, tmp_path: Path) -> None:
+    synthetic.cell("itq", "nus-mini", 16, health={"collapsed": True, "bit_balance": 1.0})
+    render(synthetic.store, tmp_path)
+    assert "codes collapsed" in (tmp_path / "tables/map-quick-mini-cnn.md").read_text()
+
+
+def test_of_two_records_of_one_cell_the_newest_counts(synthetic, undrawn, tmp_path: Path) -> None:
+    synthetic.cell("itq", "nus-mini", 16)
+    newest = synthetic.cell("itq", "nus-mini", 16)
+    index = render(synthetic.store, tmp_path)
+    row = rows_of(tmp_path, "map-quick-mini-cnn")[0]
+    assert float(row["NUS-WIDE-mini (miniature) 16 bits"]) == newest["metrics"]["map"]
+    assert "Stale results" in index.read_text()
+
+
+def test_keys_called_stale_are_left_out(synthetic, undrawn, tmp_path: Path) -> None:
+    synthetic.cell("itq", "nus-mini", 16)
+    old = synthetic.cell("lsh", "nus-mini", 16)
+    render(synthetic.store, tmp_path, stale={old["key"]})
+    assert [row["Method"] for row in rows_of(tmp_path, "map-quick-mini-cnn")] == ["ITQ", "Chance"]
+
+
+def test_difference_to_the_paper_only_for_the_papers_protocol(synthetic, undrawn, tmp_path: Path) -> None:
+    synthetic.published_cell("dph", "imagenet", 32)
+    synthetic.published_cell("hashnet", "imagenet", 32)
+    synthetic.cell("dph", "imagenet-mini", 32)
+    render(synthetic.store, tmp_path)
+    dph, hashnet = rows_of(tmp_path, "published-paper-alexnet")
+    assert float(dph["32 bits Δ"]) == pytest.approx(0.5 - 0.4803)
+    assert float(hashnet["32 bits Δ"]) == pytest.approx(0.5 - 0.4211)
+    (mini,) = rows_of(tmp_path, "published-quick-mini-cnn")
+    assert mini["32 bits Δ"] == ""
+    assert "miniature" in mini["notes"]
+
+
+def test_balanced_and_ablation_have_tables_of_their_own(synthetic, undrawn, tmp_path: Path) -> None:
+    for method in ("dph", "dph-f", "hashnet"):
+        synthetic.cell(method, "nus-mini", 16)
+    synthetic.cell("dph", "imagenet-balanced", 16, miniature=True)
+    render(synthetic.store, tmp_path)
+    shown = {
+        name: [row["Method"] for row in rows_of(tmp_path, f"{name}-quick-mini-cnn")] for name in ("map", "ablation")
+    }
+    assert shown == {"map": ["DPH", "HashNet", "Chance"], "ablation": ["DPH", "dph-f", "Chance"]}
+    assert [row["Method"] for row in rows_of(tmp_path, "balanced-quick-mini-cnn")] == ["DPH", "Chance"]
+
+
+def test_all_eight_kinds_of_table_and_every_kind_of_figure_are_made(synthetic, undrawn, tmp_path: Path) -> None:
+    synthetic.grid(bits=(64,))
+    synthetic.cell("dph-w", "nus-mini", 64)
+    synthetic.cell("dph", "imagenet-balanced", 64, miniature=True)
+    for value in (0.01, 1.0):
+        synthetic.cell("dph", "nus-mini", 64, params={"gamma": value})
+    render(synthetic.store, tmp_path)
+    tables = {name.partition("-")[0] for name in table_names(tmp_path)}
+    assert tables == {"map", "balanced", "ablation", "groups", "published", "costs", "health", "ranks"}
+    figures = {path.name.partition("-")[0] for path in (tmp_path / "figures").glob("*.pdf")}
+    drawn = {"radius", "recall", "top", "strip", "map", "cost", "classes", "training", "tsne", "cd", "sensitivity"}
+    assert drawn <= figures
+
+
+def test_captions_state_what_the_numbers_depend_on(rendered: Path) -> None:
+    text = (rendered / "tables/map-quick-mini-cnn.md").read_text()
+    for part in ("miniature", "split rev-imag", "k = 100", "Ties: expected", "hits", "seeds: 0", "mini-cnn", "quick"):
+        assert part in text.replace("\\", "")
+
+
+def test_group_chance_is_the_mean_over_the_groups_classes(rendered: Path) -> None:
+    chance = rows_of(rendered, "groups-quick-mini-cnn")[-1]
+    # 12 classes of 25 items each among 300: a random ranking of the top 100 finds a 12th everywhere, a little more
+    # by the first places' luck: AP@k divides by the hits found.
+    assert 1 / 12 < float(chance["ImageNet-mini (miniature) Head"]) < 2 / 12
