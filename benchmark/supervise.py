@@ -147,10 +147,10 @@ def _opened(content: bytes) -> Ending:
 
 
 def _explained(ending: Ending, kills_before: int, stop: Flag | None) -> Ending:
-    """A process ended by a signal: by the user's, by the kernel's for want of memory, or by its own fault?"""
-    if ending.kind != "crash":
+    """A process that died: by the user's signal, by the kernel's for want of memory, or by its own fault?"""
+    if ending.kind not in ("crash", "exit"):
         return ending
-    time.sleep(POLL_SECONDS)  # a signal to the whole group may reach the task before it reaches us
+    time.sleep(POLL_SECONDS)  # a signal to the whole group may reach the task, or its server, before it reaches us
     if stop is not None and stop.is_set():
         return INTERRUPTED
     if "SIGKILL" in ending.message and _kernel_kills() > kills_before:

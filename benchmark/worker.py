@@ -120,8 +120,9 @@ def status_of(error: BaseException) -> str:
 def described(error: BaseException) -> dict[str, str]:
     """An exception as a record keeps it."""
     kind = "training" if isinstance(error, TrainingFailed) else type(error).__name__
+    message = f"it called sys.exit({error.code!r})" if isinstance(error, SystemExit) else str(error)
     text = "".join(traceback.format_exception(error))
-    return {"kind": kind, "message": str(error)[:2000], "traceback": text[-4000:]}
+    return {"kind": kind, "message": message[:2000], "traceback": text[-4000:]}
 
 
 def use_threads(threads: int) -> None:

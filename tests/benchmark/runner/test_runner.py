@@ -22,13 +22,13 @@ ROOT = Path(__file__).parents[3]
 HOSTILE = ROOT / "tests" / "hostile"
 # What becomes of each hostile method: the status of its cell, and a word of its error.
 FATES = {
-    "nan-codes": ("invalid_codes", "NaN"),
+    "nan-codes": ("invalid_codes", "nan"),
     "zero-codes": ("invalid_codes", "0"),
     "wrong-shape": ("invalid_codes", "5"),
     "constant-codes": ("ok", ""),
     "mutates-input": ("failed", "read-only"),
     "reseeds": ("ok", ""),
-    "exits": ("failed", "0"),
+    "exits": ("failed", "sys.exit(0)"),
     "vanishes": ("failed", "code 0 without a result"),
     "segfaults": ("failed", "SIGSEGV"),
     "loops": ("timeout", "not done after 6 s"),
@@ -276,8 +276,15 @@ def test_gpus_are_handed_out_one_per_training() -> None:
     assert run._gpus.qsize() == 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("group", [False, True])
+@pytest.mark.parametrize(
+    ("number", "group"),
+    [
+        (signal.SIGINT, False),
+        pytest.param(signal.SIGINT, True, marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, False, marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, True, marks=pytest.mark.slow),
+    ],
+)
 def test_a_signal_ends_a_run_that_can_be_resumed(bench: Any, number: int, group: bool) -> None:
     """Sent to the runner alone, or as a terminal and Slurm do to the whole group."""
     started = sleepy(bench, 60)
@@ -293,6 +300,7 @@ def test_a_signal_ends_a_run_that_can_be_resumed(bench: Any, number: int, group:
     assert bench.leftovers() == []
 
 
+@pytest.mark.slow
 def test_another_run_is_waited_for_and_its_work_not_repeated(bench: Any) -> None:
     started = sleepy(bench, 1)
     first, second = bench.start(), bench.start()
