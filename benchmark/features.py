@@ -216,17 +216,12 @@ def _features(backbone: Backbone, cut: Cut, batches: Iterator[np.ndarray]) -> It
     trunk: Any = backbone.trunk
     trunk = trunk.to(device, memory_format=torch.channels_last)
     last = backbone.last.to(device)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(_cores())  # a cell has one thread, but while features are made all cells wait for them
-    try:
-        for batch in batches:
-            with torch.inference_mode():
-                features = trunk(backbone.transform.normalise(torch.from_numpy(batch).to(device)))
-                if cut == "penultimate":
-                    features = last(features)
-                yield features.float().cpu().numpy()
-    finally:
-        torch.set_num_threads(threads)
+    for batch in batches:
+        with torch.inference_mode():
+            features = trunk(backbone.transform.normalise(torch.from_numpy(batch).to(device)))
+            if cut == "penultimate":
+                features = last(features)
+            yield features.float().cpu().numpy()
 
 
 class _Decoder:
@@ -279,8 +274,5 @@ def default_workers(transform: Transform) -> int:
 
     if transform.resize is None or multiprocessing.current_process().daemon:
         return 0
-    return min(8, _cores()) if torch.cuda.is_available() else max(1, _cores() // 2)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(8, cores) if torch.cuda.is_available() else max(1, cores // 2)
