@@ -1,0 +1,128 @@
+"""AGH, Anchor Graph Hashing: eigenvectors of a graph that runs through anchors (Liu et al., ICML 2011)."""
+
+from typing import Self
+
+import numpy as np
+
+from benchmark import Split, UsageError, register_method
+from benchmark.scaling import FeatureScaling
+from benchmark.shallow import encode_rows, fix_signs, sample, squared_distances
+
+TRIVIAL = 1 - 1e-3  # eigenvalues from here to 1 belong to (nearly) constant vectors, as in the authors' code
+VANISHING = 1e-10  # and those below it to nothing
+
+
+@register_method("agh", title="AGH", family="unsupervised", paper="Liu et al., ICML 2011")
+class AGH:
+    """Bits are signs of the smoothest eigenvectors of Z Lambda^-1 Z^T, Z the weights of the nearest anchors.
+
+    Parameters
+    ----------
+    anchors : int
+        Centres of k-means; 300 in the paper (sec. 5) and in the authors' code.
+    nearest : int
+        s, the anchors a row is tied to; 2 in the authors' code, to be tuned from 2 to a tenth of the anchors.
+    layers : 1 or 2
+        With 2, half as many eigenvectors, and a second bit of each that splits its two sides again (sec. 4).
+    scaling : "center-l2", "center", "l2" or "none"
+        How features are scaled first.
+    """
+
+    search_space = {"nearest": [2, 3, 5, 10, 30], "layers": [1, 2]}
+
+    def __init__(
+        self,
+        bits: int,
+        seed: int = 0,
+        *,
+        anchors: int = 300,
+        nearest: int = 2,
+        layers: int = 1,
+        scaling: str = "center-l2",
+    ) -> None:
+        if layers not in (1, 2):
+            raise UsageError(f"agh: layers is {layers}, expected 1 or 2")
+        self.bits, self.seed, self.anchors, self.nearest = bits, seed, anchors, nearest
+        self.layers, self.scaling = layers, scaling
+        self.scaler: FeatureScaling | None = None
+
+    def fit(self, train: Split) -> Self:
+        scaler = FeatureScaling.fit(train.features, self.scaling)
+        rows = scaler.transform(train.features)
+        self.anchor_rows = k_means(rows, self.anchors, np.random.default_rng(self.seed))
+        distances = squared_distances(rows, self.anchor_rows)
+        self.width = mean_width(distances, self.nearest)
+        weights = anchor_weights(distances, self.nearest, self.width)
+        wanted = -(-self.bits // self.layers)
+        self.vectors = smooth_vectors(weights, wanted)
+        if self.vectors.shape[1] < wanted:
+            raise UsageError(
+                f"agh: {wanted} eigenvectors wanted but the graph of {len(self.anchor_rows)} anchors has "
+                f"{self.vectors.shape[1]}: use fewer bits, more anchors or a larger nearest"
+            )
+        if self.layers == 2:
+            self.thresholds = second_thresholds(weights, weights @ self.vectors)
+        self.scaler = scaler
+        return self
+
+    def encode(self, split: Split) -> np.ndarray:
+        return encode_rows(split, self.scaler, self.project)
+
+    def project(self, rows: np.ndarray) -> np.ndarray:
+        distances = squared_distances(rows, self.anchor_rows)
+        values = anchor_weights(distances, self.nearest, self.width) @ self.vectors
+        if self.layers == 1:
+            return values
+        above, below = self.thresholds
+        again = np.where(values > 0, values - above, below - values)
+        return np.hstack([values, again])[:, : self.bits]
+
+
+def k_means(rows: np.ndarray, count: int, rng: np.random.Generator, rounds: int = 10) -> np.ndarray:
+    """Centres of Lloyd's k-means from random rows; a centre without rows is left out."""
+    centres = rows[sample(count, len(rows), rng)]
+    for _ in range(rounds):
+        nearest = squared_distances(rows, centres).argmin(axis=1)
+        order = np.argsort(nearest, kind="stable")
+        _, starts, sizes = np.unique(nearest[order], return_index=True, return_counts=True)
+        centres = np.add.reduceat(rows[order], starts, axis=0) / sizes[:, None].astype(rows.dtype)
+    return centres
+
+
+def mean_width(distances: np.ndarray, nearest: int) -> float:
+    """sigma^2, sigma the mean distance to the s-th nearest anchor."""
+    last = min(nearest, distances.shape[1]) - 1
+    return float(np.sqrt(np.partition(distances, last, axis=1)[:, last]).mean()) ** 2 or 1.0
+
+
+def anchor_weights(distances: np.ndarray, nearest: int, width: float) -> np.ndarray:
+    """Z (eq. 3): exp(-d^2 / sigma^2) to the s nearest anchors, each row summing to 1."""
+    nearest = min(nearest, distances.shape[1])
+    chosen = np.argpartition(distances, nearest - 1, axis=1)[:, :nearest]
+    close = np.take_along_axis(distances, chosen, axis=1).astype(np.float64)
+    close = np.exp(-(close - close.min(axis=1, keepdims=True)) / width)  # the same ratios, and never all zero
+    weights = np.zeros(distances.shape)
+    np.put_along_axis(weights, chosen, close / close.sum(axis=1, keepdims=True), axis=1)
+    return weights
+
+
+def smooth_vectors(weights: np.ndarray, count: int) -> np.ndarray:
+    """W = sqrt(n) Lambda^-1/2 V Sigma^-1/2, so that Z W holds graph eigenvectors of unit variance (eq. 6)."""
+    root = np.sqrt(np.maximum(weights.sum(axis=0), VANISHING))
+    scaled = weights / root
+    values, vectors = np.linalg.eigh(scaled.T @ scaled)
+    kept = np.flatnonzero((values < TRIVIAL) & (values > VANISHING))[::-1][:count]
+    return np.sqrt(len(weights)) * fix_signs(vectors[:, kept]) / root[:, None] / np.sqrt(values[kept])
+
+
+def second_thresholds(weights: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(b+, b-) of each eigenvector: v - b+ on its positive side and b- - v on the other are the second bit (sec. 4).
+
+    With g = |v|, p = [v > 0] and L the graph's Laplacian, y = g - b+ p + b- (1 - p) has least y^T L y with zero
+    sum. Since L 1 = 0, that is b+ + b- = p^T L g / p^T L p; the zero sum then gives each of the two.
+    """
+    positive, size = (values > 0).astype(np.float64), np.abs(values)
+    laplacian = positive - weights @ ((weights.T @ positive) / np.maximum(weights.sum(axis=0), VANISHING)[:, None])
+    both = (laplacian * size).sum(axis=0) / np.maximum((laplacian * positive).sum(axis=0), VANISHING)
+    above = (size.sum(axis=0) + (1 - positive).sum(axis=0) * both) / len(values)
+    return above, both - above
