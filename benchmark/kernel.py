@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # First 8 digits of the sha256 of kernel_vector.py. Numba's disk cache looks at this file only, so a change over there
 # must show here; a test compares.
-VECTOR_SOURCE = "e1db3424"
+VECTOR_SOURCE = "3e7720cf"
 GROUP = 32  # blocks whose distance digits are kept at a time: 14 kB at 64 bits, in the first-level cache
 LANE_BYTES = 8 * LANES
 

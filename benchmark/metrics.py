@@ -22,6 +22,7 @@ from benchmark.ties import (
     Denominator,
     Levels,
     Ties,
+    authors_curve,
     average_precision,
     discounted_gain,
     hits_at,
@@ -190,6 +191,11 @@ class Scores:
     def precision_recall(self) -> Curve:
         """(recall, precision) at recall 0, .01, ..., 1: see `precision_recall_curve`."""
         return precision_recall_curve(self._levels)
+
+    @cached_property
+    def precision_recall_authors(self) -> Curve:
+        """The same after the DPH authors' script, whose empty balls drag the left end down: see `authors_curve`."""
+        return authors_curve(self._levels)
 
     @cached_property
     def precision_at_radius(self) -> np.ndarray:

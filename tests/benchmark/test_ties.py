@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from benchmark.evaluator import Counts
 from benchmark.metrics import score_counts
-from benchmark.ties import Levels, average_precision, harmonic_span, precision_recall_curve
+from benchmark.ties import Levels, authors_curve, average_precision, harmonic_span, precision_recall_curve
 
 DENOMINATORS = ("hits", "min_k_relevant", "relevant")
 
@@ -144,6 +144,23 @@ def test_precision_recall_joins_the_points_of_the_radii(rows):
     recall, precision = precision_recall_curve(Levels(items, relevant))
     assert recall[50] == 0.5
     np.testing.assert_allclose(precision, np.mean(slow, axis=0) if slow else np.full(101, np.nan), atol=1e-12)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), min_size=2, max_size=6))
+@settings(max_examples=100, deadline=None)
+def test_the_authors_curve_is_that_of_their_script(row):
+    recall, precision = [], []
+    all_relevant = sum(hits for _, hits in row)
+    for radius in range(len(row) - 1):
+        hits = sum(hits for _, hits in row[: radius + 1])
+        retrieved = hits + sum(others for others, _ in row[: radius + 1])
+        recall.append(hits / all_relevant if hits else 0.0)
+        precision.append(hits / retrieved if hits else 0.0)
+    recall.append(1.0)
+    precision.append(precision[-1] if all_relevant else 0.0)
+    counts = np.array([row])
+    curve = authors_curve(Levels(counts.sum(axis=2), counts[:, :, 1]))
+    np.testing.assert_allclose(curve[1], np.interp(np.linspace(0, 1, 101), recall, precision), atol=1e-12)
 
 
 def slow_dcg(grades, k):
