@@ -1,9 +1,9 @@
 """imagenet-mini: the stand-in for ImageNet. 100 classes, digit x hue, one per image.
 
-Database, cut-off and tail follow the paper's lists at a tenth (130 rows per class, MAP@100); the training set is a
-quarter (2,500: one class of 325, nine of about 103, 90 of about 14) so that a tail class still has examples, and
-queries are 10 per class. The head class alone has more database rows (its 325) than the others: training rows
-are database rows.
+Database and cut-off are the paper's at a tenth (130 rows per class, sorted by class; MAP@100). The training set
+keeps the paper's skew (1300 / 9 x ~411 / 90 x ~56 of 10,000) at three tenths, so that a tail class still has
+examples: one class of 390, nine of about 123, 90 of 3 to 31, mean 17. Training rows are database rows, so the head
+class alone has more of those (390) than the others. Queries: 10 per class.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from benchmark.miniature import Look, Palette, SingleLabel, revision_of, single_
 HUES = ("red", "orange", "lime", "green", "jade", "cyan", "azure", "blue", "purple", "pink")
 PROTOCOL = SingleLabel(
     palette=Palette(HUES),
-    look=Look(sizes=(14, 20)),
-    head=325,
-    middle=103,
-    tail=14,
+    look=Look(sizes=(16, 22), reach=5),
+    head=390,
+    middle=123,
+    tail=17,
     per_class=130,
     queries_per_class=10,
 )

@@ -11,50 +11,44 @@ from benchmark.miniature.scenes import CANVAS, COLOURLESS, Scenes
 from benchmark.seeds import generator
 
 CHUNK = 256  # rows rendered at a time; part of the recipe, for each chunk draws its own noise
-NOISE = 14  # half width of each of the two uniform numbers added to every value
+NOISE = 10  # half width of each of the two uniform numbers added to every value
 _FIXED = 1 << 12
 _SINES = np.array([round(_FIXED * math.sin(math.radians(degree))) for degree in range(360)], np.int32)
 
 
 class Canvases:
-    """The images of some scenes, rendered all at once when the first one is asked for."""
+    """The images of some scenes; a chunk of them is rendered when one of it is first asked for."""
 
     def __init__(self, scenes: Scenes, *seed: object) -> None:
         self._scenes, self._seed = scenes, seed
-        self._pixels: np.ndarray | None = None
+        self._chunks: dict[int, np.ndarray] = {}
 
     def __len__(self) -> int:
         return len(self._scenes)
 
     def __getitem__(self, index: int, /) -> np.ndarray:
-        return self.pixels[index]
-
-    def __array__(self, dtype: type | None = None, copy: bool | None = None) -> np.ndarray:
-        return self.pixels if dtype is None else self.pixels.astype(dtype)
-
-    @property
-    def pixels(self) -> np.ndarray:
-        """(n, 32, 32, 3) uint8, read-only."""
-        if self._pixels is None:
-            self._pixels = render(self._scenes, *self._seed)
-            self._pixels.setflags(write=False)
-        return self._pixels
+        index = range(len(self))[index]
+        start = index - index % CHUNK
+        if start not in self._chunks:
+            self._chunks[start] = _render_chunk(self._scenes, start, self._seed)
+            self._chunks[start].setflags(write=False)
+        return self._chunks[start][index - start]
 
 
 def render(scenes: Scenes, *seed: object) -> np.ndarray:
-    """(n, 32, 32, 3) uint8; `seed` names the noise."""
-    pixels = np.empty((len(scenes), CANVAS, CANVAS, 3), np.uint8)
-    for start in range(0, len(scenes), CHUNK):
-        part = scenes.rows(start, start + CHUNK)
-        canvas = _background(part)
-        for slot in range(part.glyph.shape[1]):
-            _paint(canvas, part, slot)
-        rng = generator("miniature", "noise", *seed, start)
-        noise = rng.integers(-NOISE, NOISE + 1, (2, *canvas.shape), dtype=np.int8)
-        canvas += noise[0]
-        canvas += noise[1]
-        pixels[start : start + CHUNK] = np.clip(canvas, 0, 255)
-    return pixels
+    """(n, 32, 32, 3) uint8, all of them; `seed` names the noise."""
+    return np.concatenate([_render_chunk(scenes, start, seed) for start in range(0, len(scenes), CHUNK)])
+
+
+def _render_chunk(scenes: Scenes, start: int, seed: tuple[object, ...]) -> np.ndarray:
+    part = scenes.rows(start, start + CHUNK)
+    canvas = _background(part)
+    for slot in reversed(range(part.glyph.shape[1])):  # scrambled glyphs come last, and so lie behind
+        _paint(canvas, part, slot)
+    rng = generator("miniature", "noise", *seed, start)
+    for _ in range(2):
+        canvas += rng.integers(-NOISE, NOISE + 1, canvas.shape, dtype=np.int8)
+    return np.clip(canvas, 0, 255).astype(np.uint8)
 
 
 def _background(scenes: Scenes) -> np.ndarray:

@@ -1,7 +1,7 @@
 """What is on a canvas: which glyphs, where, how large, in which hue, over which background. No pixels here.
 
-A `Scenes` holds one row per image and one column per slot, all integers. Slots 0 to `labels - 1` hold the glyphs
-of the image's classes; the others hold scrambled glyphs (quadrants exchanged), which belong to no class.
+A `Scenes` holds one row per image and one column per slot, all integers. The first slots hold the glyphs of the
+image's classes; the last ones hold scrambled glyphs (quadrants exchanged), smaller and dimmer, of no class.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 COLOURLESS = -1  # in place of a hue
 TEXTURES = ("plain", "stripes", "checks", "rings")
 CANVAS = 32
-CELL = 9  # spacing of the 3 x 3 grid of a canvas with several glyphs
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,9 @@ class Look:
     """How much images of a class vary: the knobs of difficulty."""
 
     sizes: tuple[int, int]  # side of a glyph in pixels, from and to
-    turn: int = 20  # rotation, degrees either way
-    hue_spread: int = 48  # largest deviation from the class's hue, of WHEEL; triangular-like
+    reach: int = 9  # pixels between the cells of the 3 x 3 grid that glyphs stand on
+    turn: int = 15  # rotation, degrees either way
+    hue_spread: int = 42  # largest deviation from the class's hue, of WHEEL
     distractors: int = 2  # scrambled glyphs at most
 
 
@@ -81,13 +81,13 @@ def draw_scenes(
         glyph=np.where(used, glyphs.draw(rng, pool, digit), -1),
         scrambled=scrambled,
         hue=hue,
-        light=rng.integers(150, 256, shape),
-        pale=rng.integers(0, 90, shape),
-        size=rng.integers(look.sizes[0], look.sizes[1] + 1, shape),
+        light=np.where(scrambled, rng.integers(110, 190, shape), rng.integers(180, 256, shape)),
+        pale=rng.integers(0, 50, shape),
+        size=rng.integers(look.sizes[0], look.sizes[1] + 1, shape) * np.where(scrambled, 3, 4) // 4,
         angle=rng.integers(-look.turn, look.turn + 1, shape),
-        centre=_centres(rng, used),
-        ground=rng.integers(0, 120, (rows, 2, 3)),
-        texture=rng.integers(0, len(TEXTURES), rows),
+        centre=_centres(rng, used, look),
+        ground=rng.integers(0, 75, (rows, 2, 3)),
+        texture=rng.integers(0, len(TEXTURES), (rows,)),
         grain=np.stack([rng.integers(low, high, rows) for low, high in ((4, 13), (-3, 4), (1, 4), (0, 64))], 1),
     )
 
@@ -118,12 +118,12 @@ def _digit_and_hue(
     return digit, np.where(classes == 10 * hues, COLOURLESS, hue)
 
 
-def _centres(rng: np.random.Generator, used: np.ndarray) -> np.ndarray:
-    """Places in half pixels: cells of a 3 x 3 grid, each at most once, jittered; a lone glyph near the middle."""
+def _centres(rng: np.random.Generator, used: np.ndarray, look: Look) -> np.ndarray:
+    """Places in half pixels: cells of a 3 x 3 grid around the middle, each at most once, jittered."""
     rows, slots = used.shape
     cell = np.argsort(rng.integers(0, 2**40, (rows, 9)), axis=1, kind="stable")
     order = np.cumsum(used, axis=1) - 1
     cell = np.take_along_axis(cell, np.clip(order, 0, 8), axis=1)
-    grid = (np.stack([cell % 3, cell // 3], 2) - 1) * 2 * CELL
+    grid = (np.stack([cell % 3, cell // 3], 2) - 1) * 2 * look.reach
     jitter = rng.integers(-4, 5, (rows, slots, 2))
     return CANVAS + grid + jitter
