@@ -229,19 +229,20 @@ def grid_of(args: argparse.Namespace) -> Grid:
 
     profile = load_profile(args.profile or default_profile())
     names = method_names(args.methods)
-    params = assignments(args.params, "METHOD")
+    tuned = None
     if args.tuned:
         from benchmark.tune import read_winners
 
-        params = {**read_winners(args.tuned), **params}
+        tuned = read_winners(args.tuned)
     return Grid(
         names,
         dataset_choices(args, args.datasets),
         args.bits,
         args.seeds,
         profile,
-        params,
+        assignments(args.params, "METHOD"),
         _sweep(args, names),
+        tuned,
     )
 
 

@@ -75,7 +75,7 @@ def build_parser(chosen_command: str) -> Parser:
 
 
 def handle_run(args: argparse.Namespace) -> int:
-    from benchmark.plan import plan
+    from benchmark.plan import plan, without_rows
     from benchmark.store import Store
 
     plugins = arguments.load_plugins(args)
@@ -87,7 +87,7 @@ def handle_run(args: argparse.Namespace) -> int:
         for one in planned:
             print(f"{one.state:8}{one.key[:12]}  {one.cell.label}")
         return 0
-    code = _execute(args, store, planned, todo, plugins)
+    code = carry_out(args, store, todo, plugins, without_rows(planned, store))
     failed_before = sum(p.state == "failed" for p in planned) if args.keep_failed else 0
     if not args.no_report and code != 130:
         handle_report(args)
@@ -114,13 +114,11 @@ def _announce(args: argparse.Namespace, planned: Sequence[Any], todo: Sequence[A
         print("note: no data root given, so miniatures stand in for the real data sets (their results say so)")
 
 
-def _execute(
-    args: argparse.Namespace, store: Any, planned: Sequence[Any], todo: Sequence[Any], plugins: Sequence[str]
+def carry_out(
+    args: argparse.Namespace, store: Any, todo: Sequence[Any], plugins: Sequence[str], without_rows: Sequence[Any] = ()
 ) -> int:
-    from benchmark.plan import without_rows
-
-    unnamed = without_rows(planned, store)
-    if not todo and not unnamed:
+    """Run these cells as the arguments say; the exit code."""
+    if not todo and not without_rows:
         return 0
     from benchmark.progress import progress
     from benchmark.runner import Options, Run, visible_gpus
@@ -132,12 +130,11 @@ def _execute(
         args.memory,
         plugins,
         visible_gpus(),
-        args.force,
         args.allow_overlap,
         args.dask,
     )
     with progress(len(todo)) as shown:
-        summary = Run(store, options, shown).execute(todo, unnamed)
+        summary = Run(store, options, shown).execute(todo, without_rows)
     for problem in summary.problems:
         print(f"problem: {problem}", file=sys.stderr)
     if summary.interrupted:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -57,11 +57,15 @@ class Cell:
     bits: int
     seed: int
     profile: Profile
+    tuned: Mapping[str, Any] = field(default_factory=dict)  # what `tune` chose, or tries; params go before it
+    fold: tuple[int, int] | None = None  # for `tune`: hold out part i of n of the training split, look at no other
 
     @property
     def identity(self) -> dict[str, Any]:
         """The cell as its record shows it."""
         dataset = self.choice.dataset
+        tuned = {"tuned": dict(self.tuned)} if self.tuned else {}
+        fold = {"fold": list(self.fold)} if self.fold else {}
         return {
             "method": self.method.name,
             "params": dict(self.params),
@@ -71,6 +75,8 @@ class Cell:
             "seed": self.seed,
             "profile": self.profile.name,
             "backbone": self.choice.backbone,
+            **tuned,
+            **fold,
         }
 
     @property
@@ -88,8 +94,11 @@ class Cell:
     @property
     def label(self) -> str:
         """For people: `dph coco-mini 32 bits seed 0`."""
-        shown = "".join(f" {name}={value}" for name, value in self.params.items())
-        return f"{self.method.name}{shown} {self.choice.dataset.name} {self.bits} bits seed {self.seed}"
+        chosen = {**self.tuned, **self.params}
+        shown = "".join(f" {name}={value:.4g}" if isinstance(value, float) else f" {name}={value}"
+                        for name, value in chosen.items())  # fmt: skip
+        fold = f" fold {self.fold[0] + 1} of {self.fold[1]}" if self.fold else ""
+        return f"{self.method.name}{shown} {self.choice.dataset.name} {self.bits} bits seed {self.seed}{fold}"
 
 
 @dataclass(frozen=True)
@@ -103,6 +112,8 @@ class Grid:
     profile: Profile
     params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # method -> parameter -> value
     sweep: tuple[str, str, Sequence[Any]] | None = None  # method, parameter, values
+    # What `tune` found: method and data set -> parameter -> value.
+    tuned: Mapping[tuple[str, str], Mapping[str, Any]] | None = None
 
 
 @dataclass(frozen=True)
@@ -131,23 +142,41 @@ def cells(grid: Grid) -> list[Cell]:
     found = []
     for choice, name in itertools.product(grid.choices, grid.methods):
         info: MethodInfo = get_method(name).info
+        tuned, profile = _tuned(grid, info, choice)
         for params in _param_sets(grid, info):
             for bits, seed in itertools.product(grid.bits, grid.seeds):
-                found.append(Cell(info, params, choice, bits, seed, grid.profile))
+                found.append(Cell(info, params, choice, bits, seed, profile, tuned))
     return found
 
 
+def _tuned(grid: Grid, info: MethodInfo, choice: DatasetChoice) -> tuple[dict[str, Any], Profile]:
+    """What `tune` chose, less what the user has set, and a profile whose name says so."""
+    if grid.tuned is None:
+        return {}, grid.profile
+    if (info.name, choice.dataset.name) not in grid.tuned:
+        raise UsageError(f"--tuned: nothing was tuned for '{info.name}' on '{choice.dataset.name}'; tune it too")
+    chosen, own = grid.tuned[info.name, choice.dataset.name], grid.params.get(info.name, {})
+    changed_parameters(info, {name: value for name, value in chosen.items() if not sets_training(info, name)})
+    tuned = {name: value for name, value in chosen.items() if name not in own}
+    return tuned, replace(grid.profile, name=f"{grid.profile.name}-tuned")
+
+
+def sets_training(info: MethodInfo, name: str) -> bool:
+    """The learning rate is tuned like a parameter, but belongs to the training of any method that trains a network."""
+    return name == "learning_rate" and info.input == "images" and name not in info.parameters
+
+
 def _param_sets(grid: Grid, info: MethodInfo) -> list[dict[str, Any]]:
-    fixed = _changed(info, grid.params.get(info.name, {}))
+    fixed = changed_parameters(info, grid.params.get(info.name, {}))
     sets = [fixed]
     if grid.sweep and grid.sweep[0] == info.name:
         _, parameter, values = grid.sweep
-        sets += [_changed(info, {**fixed, parameter: value}) for value in values]
+        sets += [changed_parameters(info, {**fixed, parameter: value}) for value in values]
     unique = {digest(params): params for params in sets}
     return list(unique.values())
 
 
-def _changed(info: MethodInfo, params: Mapping[str, Any]) -> dict[str, Any]:
+def changed_parameters(info: MethodInfo, params: Mapping[str, Any]) -> dict[str, Any]:
     """Only what differs from the defaults, so that naming a default changes no key."""
     for name in params:
         if name not in info.parameters:
@@ -157,10 +186,15 @@ def _changed(info: MethodInfo, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plan(grid: Grid, store: Store) -> list[PlannedCell]:
-    """Each cell with its key and its state in the store."""
+    """Each cell of the grid with its key and its state in the store."""
+    return plan_cells(cells(grid), store)
+
+
+def plan_cells(wanted: Iterable[Cell], store: Store) -> list[PlannedCell]:
+    """The same for cells chosen otherwise."""
     records = {record["key"]: record for record in store.records()}
     newest = _by_identity(records.values())
-    return [_planned(cell, store, records, newest) for cell in cells(grid)]
+    return [_planned(cell, store, records, newest) for cell in wanted]
 
 
 def _planned(

@@ -42,7 +42,6 @@ class Options:
     memory: int | None = None
     plugins: Sequence[str] = ()
     gpus: Sequence[str] = ()
-    force: bool = False
     allow_overlap: bool = False
     dask: str | None = None
 
@@ -85,7 +84,8 @@ def request_for(planned: PlannedCell, store: Store, options: Options) -> Request
         plugins=tuple(options.plugins),
         threads=options.threads,
         checkpoint=str(store.checkpoint_path(planned.key).resolve()),
-        with_dataset=not store.has_dataset(choice.dataset.revision),
+        fold=cell.fold,
+        with_dataset=cell.fold is None and not store.has_dataset(choice.dataset.revision),
     )
 
 

@@ -45,6 +45,7 @@ class Request:
     plugins: Sequence[str] = ()
     threads: int = 1
     checkpoint: str | None = None
+    fold: tuple[int, int] | None = None  # for `tune`: part i of n of the training split is held out
     with_dataset: bool = False  # also return what the store keeps of the data set
 
 
@@ -174,6 +175,24 @@ def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
 def load_splits(dataset: HashDataset, info: MethodInfo, request: Request) -> Splits:
     """The data as the method gets it: images for end-to-end training, else features at the profile's cut."""
     splits = dataset.load()
+    if request.fold:  # from here on there are no queries and no database but training rows
+        splits = replace(splits, query=splits.train, database=splits.train)
+    featured = _featured(dataset, splits, info, request)
+    return held_out(featured, request.fold, request.identity) if request.fold else featured
+
+
+def held_out(splits: Splits, fold: tuple[int, int], cell: Mapping[str, Any]) -> Splits:
+    """Part i of n of the training rows as queries, the rest for training and as the database."""
+    from sklearn.model_selection import KFold
+
+    part, parts = fold
+    seed = derive_seed("folds", cell["dataset"], cell["seed"])
+    folds = list(KFold(parts, shuffle=True, random_state=seed).split(range(len(splits.train))))
+    kept, held = (splits.train.take(rows) for rows in folds[part])
+    return replace(splits, train=kept, query=held, database=kept)
+
+
+def _featured(dataset: HashDataset, splits: Splits, info: MethodInfo, request: Request) -> Splits:
     depth = request.profile.training.train if info.input == "images" else "hash"
     if request.backbone is None or depth == "all":
         return splits
@@ -200,16 +219,19 @@ def build_method(info: MethodInfo, request: Request) -> Any:
     """An instance with its parameters and a seed derived from named parts."""
     cell = request.identity
     seed = derive_seed(cell["dataset"], cell["method"], cell["bits"], cell["seed"])
-    extra = {}
+    settings = {**cell.get("tuned", {}), **cell["params"]}
     if info.input == "images":
-        extra["training"] = replace(
-            request.profile.training,
+        training = request.profile.training
+        if "learning_rate" in settings and "learning_rate" not in info.parameters:
+            training = replace(training, learning_rate=settings.pop("learning_rate"))
+        settings["training"] = replace(
+            training,
             backbone=request.backbone,
             weights=request.weights,
             partial_weights=request.partial_weights,
             checkpoint=request.checkpoint,
         )
-    return get_method(info.name)(cell["bits"], seed, **cell["params"], **extra)
+    return get_method(info.name)(cell["bits"], seed, **settings)
 
 
 def shown(split: Split, info: MethodInfo, needs: Any = None) -> Split:
