@@ -115,7 +115,7 @@ class Listing:
             part, row = missing[0]
             rows = self.lists[part]
             raise UsageError(
-                f"{self.dataset}: {len(missing):,} of {total:,} listed images are not under {self.root}, the first "
+                f"{self.dataset}: {len(missing):,} of {total:,} list rows have no image under {self.root}, the first "
                 f"is {rows.path} line {rows.lines[row]}: {rows.entries[row]}; {self.remedy}"
                 + ("" if self.skip_broken or len(missing) == total else ", or leave them out by --skip-broken")
             )

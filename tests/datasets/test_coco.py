@@ -1,0 +1,165 @@
+"""coco under a data root: published lists, annotation files, and the paper's protocol drawn from them."""
+
+import json
+
+import numpy as np
+import pytest
+
+from benchmark.audit import audit
+from benchmark.errors import UsageError
+from benchmark.registry import get_dataset
+
+SMALL = {"queries_per_class": 1, "train_size": 60}
+
+
+def load(root, **parameters):
+    dataset = get_dataset("coco", root.folder, **{**SMALL, **parameters})
+    dataset.check()
+    return dataset, dataset.load()
+
+
+def test_without_a_data_root_the_miniature_stands_in():
+    assert get_dataset("coco").name == "coco-mini"
+
+
+def test_the_protocol_drawn_from_annotations(root):
+    root.coco(images=200)
+    dataset, splits = load(root)
+    found = audit(splits, dataset.map_cutoff)
+    assert (found.overlap, found.train_outside_database, found.errors) == (0, 0, [])
+    assert len(splits.train) == 60
+    assert len(splits.query) + len(splits.database) == 360  # 400 less every tenth, which has no label
+    assert splits.query.labels.shape[1] == 80
+    assert splits.class_names[:2] == ["thing 1", "thing 4"]
+    assert splits.query.images[0].shape == (6, 6, 3)
+    assert dataset.map_cutoff == 5000
+    assert not dataset.miniature
+
+
+def test_labels_are_those_of_the_annotations(root):
+    root.coco(images=100)
+    _, splits = load(root)
+    for name, labels in zip(splits.database.ids, splits.database.labels, strict=True):
+        number = int(name.rpartition("_")[2].removesuffix(".jpg"))
+        assert set(np.flatnonzero(labels)) == {number % 80, number * 3 % 80}
+
+
+def test_draws_repeat_and_seeds_differ(root):
+    root.coco(images=100)
+    (one, a), (two, b), (other, c) = load(root), load(root), load(root, split_seed=1)
+    assert one.revision == two.revision != other.revision
+    assert a.query.ids == b.query.ids != c.query.ids
+    assert one.protocol != other.protocol
+
+
+def test_drawn_lists_can_be_read_again(root):
+    root.coco(images=100)
+    dataset, splits = load(root)
+    folder = dataset.lists()["train"].parent
+    again = get_dataset(f"lists:{folder}", root.folder)
+    again.check()
+    for part, split in again.load().parts().items():
+        assert [name.rpartition("/")[2] for name in split.ids] == splits.parts()[part].ids
+        assert np.array_equal(split.labels, splits.parts()[part].labels)
+    told = json.loads((folder / "lists.json").read_text())
+    assert set(told["sha256"]) == {"train.txt", "query.txt", "database.txt"}
+    assert told["made from"]["split_seed"] == 0
+
+
+def test_damaged_drawn_lists_are_drawn_again(root):
+    root.coco(images=100)
+    dataset, splits = load(root)
+    dataset.lists()["train"].write_text("gone\n")
+    _, again = load(root)
+    assert again.train.ids == splits.train.ids
+
+
+def test_published_lists_come_first_and_match_by_base_name(root):
+    root.coco(images=60)
+    names = sorted(path.name for path in (root.folder / "train2014").iterdir())
+    row = " ".join(["1"] + ["0"] * 79)
+    root.text("coco/train.txt", *(f"/home/x/train2014/{n} {row}" for n in names[20:40]))
+    root.text("coco/test.txt", *(f"./elsewhere/{n} {row}" for n in names[:20]))
+    root.text("coco/database_hashnet.txt", *(f"./data/{n} {row}" for n in names))
+    dataset, splits = load(root)
+    assert dataset.protocol == "published lists"
+    assert [len(split) for split in splits.parts().values()] == [20, 20, 60]
+    assert audit(splits, 5000).overlap == 20
+    _, clean = load(root, drop_overlap=True)
+    assert audit(clean, 5000).overlap == 0
+    root.text("coco/database.txt", *(f"./data/{n} {row}" for n in names[20:]))
+    assert len(load(root)[1].database) == 40
+
+
+def test_a_query_list_without_a_database_can_only_be_audited(root):
+    root.coco(images=20)
+    row = " ".join(["1"] + ["0"] * 79)
+    root.text("train.txt", f"COCO_train2014_000000000001.jpg {row}")
+    root.text("test.txt", f"COCO_train2014_000000000002.jpg {row}")
+    dataset = get_dataset("coco", root.folder)
+    assert "the training list stands in" in audit(dataset.load(), 10).notes[0]
+    with pytest.raises(UsageError, match=r"no database list; expected database.txt or database_hashnet.txt"):
+        dataset.check()
+
+
+def test_everything_missing_is_named_at_once(root):
+    with pytest.raises(UsageError) as caught:
+        get_dataset("coco", root.folder).check()
+    for name in ("instances_train2014.json", "instances_val2014.json", "train2014/", "val2014/", "13 GB", "prepare"):
+        assert name in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_images_need_a_decision(root):
+    root.coco(images=100)
+    for name in list((root.folder / "val2014").iterdir())[:7]:
+        name.unlink()
+    with pytest.raises(UsageError, match=r"of \d+ list rows have no image under") as caught:
+        load(root)
+    assert "or leave them out by --skip-broken" in str(caught.value)
+    _, splits = load(root, skip_broken=True)
+    for row in range(len(splits.database)):
+        assert splits.database.images[row].shape == (6, 6, 3)
+
+
+def change(told, kind):
+    if kind == "a category twice":
+        told["categories"][5]["name"] = told["categories"][4]["name"]
+    elif kind == "an unknown image":
+        told["annotations"].append({"image_id": -5, "category_id": 1})
+    elif kind == "no images":
+        del told["images"]
+    elif kind == "an image id twice":
+        told["images"][1]["id"] = told["images"][0]["id"]
+    elif kind == "other categories":
+        told["categories"].pop()
+    return json.dumps(told)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("a category twice", "category 'thing 13' is described twice"),
+        ("an unknown image", "image -5 or category 1 is not described"),
+        ("no images", "not in the format of COCO instances"),
+        ("an image id twice", "an image id is used twice"),
+        ("other categories", "other categories than in its twin"),
+        ("cut short", "line 1: no valid JSON"),
+    ],
+)
+def test_damaged_annotations_are_one_line(root, kind, message):
+    root.coco(images=30)
+    path = root.folder / "annotations" / "instances_val2014.json"
+    text = path.read_text()
+    path.write_text(text[:1000] if kind == "cut short" else change(json.loads(text), kind))
+    with pytest.raises(UsageError) as caught:
+        load(root)
+    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_too_few_images_for_the_training_set(root):
+    root.coco(images=30)
+    with pytest.raises(UsageError, match="too few for 10,000 training images"):
+        load(root, train_size=10_000)

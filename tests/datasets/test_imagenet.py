@@ -1,0 +1,138 @@
+"""imagenet and imagenet-balanced under a data root, and imbalance as a parameter."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmark.audit import audit
+from benchmark.errors import UsageError
+from benchmark.ilsvrc import CLASSES
+from benchmark.protocol import class_sizes, draw_queries
+from benchmark.registry import get_dataset
+
+
+@pytest.fixture(scope="module")
+def folders(module_root):
+    module_root.ilsvrc(CLASSES, train=8, val=2)
+    module_root.image("train/n99999999/n99999999_0.JPEG")  # one of the other 900 classes
+    return module_root
+
+
+def load(root, name="imagenet", **parameters):
+    dataset = get_dataset(name, root.folder, **parameters)
+    dataset.check()
+    return dataset, dataset.load()
+
+
+def test_official_folders_follow_the_papers_protocol(folders):
+    dataset, splits = load(folders, train_size=300)
+    assert len(splits.query) == 200
+    assert len(splits.database) == 800
+    found = audit(splits, dataset.map_cutoff)
+    assert (found.overlap, found.train_outside_database, found.errors) == (0, 0, [])
+    assert dataset.map_cutoff == 1000
+    for split in splits.parts().values():
+        for row in (0, -1):
+            assert CLASSES[split.labels[row].argmax()] in split.ids[row]
+    assert splits.query.images[0].shape == (6, 6, 3)
+
+
+def test_balanced(folders):
+    dataset, splits = load(folders, "imagenet-balanced", train_size=300)
+    assert set(splits.train.labels.sum(axis=0)) == {3}
+    assert dataset.name == "imagenet-balanced"
+
+
+def test_balanced_needs_real_data():
+    with pytest.raises(UsageError, match="needs real data: give its folder by --data-root"):
+        get_dataset("imagenet-balanced")
+    assert get_dataset("imagenet").name == "imagenet-mini"
+
+
+def test_imbalance_is_a_parameter_and_part_of_the_revision(folders):
+    revisions = set()
+    for imbalance in ("paper", "groups", "balanced", "exponential:8"):
+        dataset, splits = load(folders, imbalance=imbalance, train_size=200)
+        counts = splits.train.labels.sum(axis=0)
+        assert counts.min() >= 1
+        assert (counts.max() > counts.min()) == (imbalance != "balanced")
+        assert imbalance in dataset.protocol
+        revisions.add(dataset.revision)
+    assert len(revisions) == 4
+
+
+def test_another_training_set_from_published_lists(root):
+    for wnid in CLASSES:
+        for number in range(3):
+            root.image(f"image/{wnid}_{number}.JPEG")
+    rows = [" ".join("1" if c == k else "0" for c in range(100)) for k in range(100)]
+    entries = [(f"/old/image/{w}_{n}.JPEG", k, n) for k, w in enumerate(CLASSES) for n in range(3)]
+    root.text("imagenet/test.txt", *(f"{e} {rows[k]}" for e, k, n in entries if n == 0))
+    root.text("imagenet/database.txt", *(f"{e} {rows[k]}" for e, k, n in entries if n))
+    root.text("imagenet/train.txt", *(f"{e} {rows[k]}" for e, k, n in entries if n == 1 and k < 30))
+    listed, splits = load(root)
+    assert (listed.protocol, len(splits.train)) == ("published lists", 30)
+    drawn, other = load(root, imbalance="balanced", train_size=100)
+    assert set(other.train.labels.sum(axis=0)) == {1}
+    assert other.query.ids == splits.query.ids
+    assert drawn.revision != listed.revision
+    balanced, _ = load(root, "imagenet-balanced", train_size=100)  # there is no train_balanced.txt here
+    assert balanced.protocol.startswith("drawn, imbalance balanced")
+
+
+def test_a_class_without_images_is_named(root):
+    root.ilsvrc(CLASSES[1:], train=1, val=1)
+    with pytest.raises(UsageError, match=f"no images of 1 of 100 classes, the first is {CLASSES[0]}"):
+        load(root)
+
+
+def test_flat_validation_images_are_explained(root):
+    root.ilsvrc(CLASSES, train=1, val=0)
+    root.image("val/ILSVRC2012_val_00000001.JPEG")
+    with pytest.raises(UsageError, match="sort the validation images into folders by WordNet id"):
+        load(root)
+
+
+@pytest.mark.parametrize("imbalance", ["papers", "exponential", "exponential:x", "exponential:0.5", "balanced:2"])
+def test_unknown_imbalance(folders, imbalance):
+    with pytest.raises(UsageError, match=f"imbalance '{imbalance}': expected"):
+        load(folders, imbalance=imbalance)
+
+
+# The profiles themselves
+
+
+def test_the_papers_profile_at_its_own_size():
+    sizes = np.sort(class_sizes("paper", np.full(100, 1300), 10_000, "any"))[::-1]
+    assert sizes.sum() == 10_000
+    assert sizes[0] == 1300
+    assert all(370 <= size <= 440 for size in sizes[1:10])
+    assert all(5 <= size <= 115 for size in sizes[10:])
+    grouped = np.sort(class_sizes("groups", np.full(100, 1300), 10_000, "any"))[::-1]
+    assert (grouped[0], set(grouped[1:10]), set(grouped[10:])) == (1300, {411}, {55, 56})
+
+
+@given(rho=st.floats(1, 500), total=st.integers(100, 50_000), classes=st.integers(2, 120))
+@settings(max_examples=80, deadline=None)
+def test_exponential_falls_by_rho(rho, total, classes):
+    sizes = class_sizes(f"exponential:{rho}", np.full(classes, 10**6), total, 0)
+    exact = np.sort(rho ** -np.linspace(0, 1, classes))[::-1]
+    exact = exact / exact.sum() * total
+    assert np.abs(np.sort(sizes)[::-1] - np.maximum(exact, 1)).max() <= 1 + 1e-6
+
+
+def test_a_class_gives_no_more_than_it_has():
+    available = np.array([3] * 50 + [100] * 50)
+    assert (class_sizes("paper", available, 10_000, 0) <= available).all()
+
+
+@given(seed=st.integers(0, 50), per_class=st.integers(1, 5))
+@settings(max_examples=40, deadline=None)
+def test_queries_cover_every_class_that_has_enough(seed, per_class):
+    labels = np.random.default_rng(seed).random((120, 6)) < 0.2
+    query = draw_queries(labels, per_class, seed)
+    assert len(set(query.tolist())) == len(query)
+    for column in range(6):
+        drawn = labels[query, column].sum()
+        assert drawn >= min(per_class, labels[:, column].sum() // 2)

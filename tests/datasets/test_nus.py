@@ -1,0 +1,83 @@
+"""nus under a data root: the official image list and ground truth, and the paper's protocol drawn from
+them."""
+
+import numpy as np
+import pytest
+
+from benchmark.audit import audit
+from benchmark.errors import UsageError
+from benchmark.registry import get_dataset
+
+SMALL = {"queries_per_class": 1, "train_size": 50}
+
+
+def load(root, **parameters):
+    dataset = get_dataset("nus", root.folder, **{**SMALL, **parameters})
+    dataset.check()
+    return dataset, dataset.load()
+
+
+def test_the_protocol_drawn_from_the_ground_truth(root):
+    root.nus(images=400)
+    dataset, splits = load(root)
+    found = audit(splits, dataset.map_cutoff)
+    assert (found.overlap, found.train_outside_database, found.errors) == (0, 0, [])
+    assert len(splits.query) + len(splits.database) == 400
+    assert found.parts["query"].unlabelled == 0
+    assert found.parts["database"].unlabelled == 80
+    assert splits.class_names[0] == "concept80"  # the order is that of Concepts81.txt
+    assert splits.database.images[0].shape == (6, 6, 3)
+
+
+def test_labels_are_those_of_the_ground_truth(root):
+    root.nus(images=200)
+    _, splits = load(root)
+    for name, labels in zip(splits.database.ids, splits.database.labels, strict=True):
+        row = int(name.partition("_")[0])
+        expected = {row % 81, row % 7} if row % 5 else set()
+        assert {80 - column for column in np.flatnonzero(labels)} == expected
+
+
+def test_unlabelled_images_are_kept_or_dropped_by_a_switch(root):
+    root.nus(images=200)
+    _, splits = load(root, unlabelled="drop")
+    assert splits.database.labels.any(axis=1).all()
+    assert len(splits.query) + len(splits.database) == 160
+    with pytest.raises(UsageError, match="unlabelled='perhaps', expected keep or drop"):
+        load(root, unlabelled="perhaps")
+
+
+def damaged(root, kind):
+    root.nus(images=100)
+    truth = root.folder / "Groundtruth" / "AllLabels"
+    if kind == "a concept is missing":
+        (truth / "Labels_concept07.txt").unlink()
+    elif kind == "a line is missing":
+        path = truth / "Labels_concept07.txt"
+        path.write_text("\n".join(path.read_text().splitlines()[1:]))
+    elif kind == "a value is wrong":
+        path = truth / "Labels_concept07.txt"
+        path.write_text("\n".join(["2", *path.read_text().splitlines()[1:]]))
+    elif kind == "a concept twice":
+        path = root.folder / "ConceptsList" / "Concepts81.txt"
+        path.write_text(path.read_text() + "concept07\n")
+    elif kind == "no image list":
+        (root.folder / "ImageList" / "Imagelist.txt").unlink()
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("a concept is missing", "80 of 81 ground-truth files, the first missing is Labels_concept07.txt"),
+        ("a line is missing", "Labels_concept07.txt has 99 lines, expected 100 as in Imagelist.txt"),
+        ("a value is wrong", "Labels_concept07.txt line 1: '2', expected 0 or 1"),
+        ("a concept twice", "Concepts81.txt line 82: 'concept07' is on line 74 already"),
+        ("no image list", "these are missing: ImageList/Imagelist.txt"),
+    ],
+)
+def test_damage_is_one_line(root, kind, message):
+    damaged(root, kind)
+    with pytest.raises(UsageError) as caught:
+        load(root)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
