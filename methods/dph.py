@@ -57,12 +57,8 @@ class DPH(PairwiseMethod):
             if value not in known:
                 raise UsageError(f"dph: {name} = {value!r}, expected {known[0]!r} or {known[1]!r}")
         self.gamma, self.beta = gamma, 10 / bits if beta is None else beta
-        self.inv_epsilon, self.alpha_scope, self.mode, self.beta_bug = (
-            inv_epsilon,
-            alpha_scope,
-            mode,
-            beta_bug,
-        )
+        self.inv_epsilon, self.alpha_scope = inv_epsilon, alpha_scope
+        self.mode, self.beta_bug = mode, beta_bug
 
     def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
         h = codes.tanh()

@@ -128,7 +128,7 @@ class PairGraph:
 
 def cross_entropy(logit: torch.Tensor, similar: torch.Tensor) -> torch.Tensor:
     """-log p(s | t) with p = sigmoid(t), element by element: softplus(t) - s t, stable at any t."""
-    return torch.nn.functional.binary_cross_entropy_with_logits(logit, similar, reduction="none")
+    return torch.nn.functional.binary_cross_entropy_with_logits(logit, similar.to(logit.dtype), reduction="none")
 
 
 def log_cosh(x: torch.Tensor) -> torch.Tensor:
