@@ -248,6 +248,8 @@ def shared_modules(cells: Sequence[Cell]) -> list[str]:
         modules.append("benchmark.kernel")
     if any(cell.method.input == "images" for cell in cells):
         modules += ["torch", "benchmark.deep.trainer"]
+    if any(cell.fold for cell in cells):
+        modules.append("sklearn.model_selection")
     return modules
 
 

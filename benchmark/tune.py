@@ -181,8 +181,8 @@ def told(winner: Mapping[str, Any]) -> str:
                        for name, value in winner["params"].items()) or "the defaults"  # fmt: skip
     default = winner["map_of_defaults"]
     shown = "failed" if default is None else f"{default:.4f}"
-    tried = len(winner["trials"])
-    return f"  {winner['method']} on {winner['dataset']}: {chosen}; MAP {winner['map']:.4f}, defaults {shown} ({tried} tried)"
+    score = f"MAP {winner['map']:.4f}, defaults {shown} ({len(winner['trials'])} tried)"
+    return f"  {winner['method']} on {winner['dataset']}: {chosen}; {score}"
 
 
 def write_winners(path: Path, found: Sequence[Mapping[str, Any]], grid: Grid, args: argparse.Namespace) -> None:
