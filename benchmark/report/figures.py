@@ -69,6 +69,8 @@ def draw(drawing: Drawing, folder: Path) -> None:
     with matplotlib.rc_context(matplotlib_settings()):  # type: ignore[arg-type]
         figure = KINDS[drawing.kind](drawing)
         try:
+            figure.draw_without_rendering()  # the layout, once for both files
+            figure.set_layout_engine("none")
             # No creation date: the same data gives the same bytes.
             figure.savefig(folder / f"{drawing.name}.pdf", metadata={"CreationDate": None})
             _save_png(figure, folder / f"{drawing.name}.png", photographs=drawing.kind == "retrieved")
@@ -92,7 +94,7 @@ def _save_png(figure: Any, path: Path, photographs: bool) -> None:
 def _figure(width: float, height: float, columns: int = 1, **keywords: Any) -> tuple[Any, Any]:
     import matplotlib.pyplot as plt
 
-    return plt.subplots(1, columns, figsize=(width, height), **keywords)
+    return plt.subplots(1, columns, figsize=(width, height), layout="constrained", **keywords)
 
 
 def _lines(axes: Axes, data: pd.DataFrame, column: str = "y") -> None:
@@ -112,14 +114,14 @@ def _curves(axes: Axes, data: pd.DataFrame, panel: dict[str, Any]) -> None:
     if panel.get("chance") is not None:
         axes.axhline(panel["chance"], color="#444444", linewidth=0.7, linestyle=(0, (1, 2)), label="chance")
     axes.set(xlabel=panel["xlabel"], ylabel=panel["ylabel"])
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.06 * max(axes.get_ylim()[1] / 1.05, 1e-3))
     if panel.get("xticks"):
         axes.set_xticks(panel["xticks"])
     if panel.get("unit"):
         axes.set_xlim(0, 1)
 
 
-def _legend_below(figure: Any, axes: Axes) -> None:
+def _legend_below(figure: Any, axes: Axes, scale: float = 1.0) -> None:
     """One legend under everything, as many entries in a row as the width holds, rows of equal length."""
     handles, labels = axes.get_legend_handles_labels()
     if not labels:
@@ -127,7 +129,8 @@ def _legend_below(figure: Any, axes: Axes) -> None:
     entry = 36 + 3.8 * max(len(label) for label in labels)  # points: handle, gaps and letters of 7.5 points
     fitting = max(1, int((72 * figure.get_figwidth() - 8) / entry))
     rows = -(-len(labels) // fitting)
-    figure.legend(handles, labels, loc="outside lower center", ncols=-(-len(labels) // rows), columnspacing=1.2)
+    columns = -(-len(labels) // rows)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, columnspacing=1.2, markerscale=scale)
 
 
 def _titled(axes: Axes, title: str) -> None:
@@ -150,7 +153,7 @@ def radius(drawing: Drawing) -> Any:
 
     rows = -(-drawing.data["method"].nunique() // 4)
     size = (COLUMN, 2.9 + 0.16 * rows)
-    figure, (upper, lower) = plt.subplots(2, 1, figsize=size, sharex=True, height_ratios=(2.2, 1))
+    figure, (upper, lower) = plt.subplots(2, 1, figsize=size, sharex=True, height_ratios=(2.2, 1), layout="constrained")
     _curves(upper, drawing.data, drawing.options | {"xlabel": ""})
     _lines(lower, drawing.data, "empty_ball_share")
     lower.set(xlabel=drawing.options["xlabel"], ylabel="Empty balls", ylim=(-0.04, 1.04))
@@ -217,7 +220,7 @@ def embedded(options: dict[str, Any]) -> pd.DataFrame:
 def scatter(drawing: Drawing) -> Any:
     """t-SNE of codes: one panel per method, colour and marker by class."""
     titles = list(dict.fromkeys(drawing.data["title"]))
-    figure, all_axes = _figure(COLUMN, 2.35, len(titles), squeeze=False)
+    figure, all_axes = _figure(COLUMN, 2.75, len(titles), squeeze=False)
     for axes, title in zip(all_axes[0], titles, strict=True):
         rows = drawing.data[drawing.data["title"] == title]
         for number, name in enumerate(dict.fromkeys(drawing.data["class"])):
@@ -227,7 +230,7 @@ def scatter(drawing: Drawing) -> Any:
         axes.set(title=title, xticks=[], yticks=[])
         axes.set_box_aspect(1)
     figure.suptitle(textwrap.fill(drawing.title, 54), fontsize=8.5)
-    _legend_below(figure, all_axes[0][0])
+    _legend_below(figure, all_axes[0][0], scale=2.2)
     return figure
 
 
@@ -266,19 +269,22 @@ def classes(drawing: Drawing) -> Any:
 def cost(drawing: Drawing) -> Any:
     """Quality against cost: each method a marker with its name."""
     figure, axes = _figure(COLUMN, 2.4)
-    low, high = drawing.data["y"].min(), drawing.data["y"].max()
+    high = max(drawing.data["y"].max(), 1e-3)
     taken: list[tuple[float, float]] = []
     for row in drawing.data.sort_values("y").itertuples(index=False):
         style = look(row.method)
         axes.plot(row.x, row.y, style.marker, color=style.color, ms=5, mfc="white", mew=1.1)
         # A name moves up until it is clear of names already placed at about the same cost.
-        x, y, step = np.log10(row.x), row.y, 0.05 * max(high - low, 1e-3)
-        while any(abs(x - other) < 0.45 and abs(y - height) < step for other, height in taken):
+        x, y, step = np.log10(row.x), row.y, 0.055 * high
+        while any(abs(x - other) < 0.5 and abs(y - height) < step for other, height in taken):
             y += step / 4
         taken.append((x, y))
         axes.annotate(row.title, (row.x, y), xytext=(4.5, -2), textcoords="offset points", fontsize=7)
     axes.set_xscale("log")
-    axes.margins(x=0.2, y=0.12)
+    decades = np.log10([0.9 * drawing.data["x"].min(), 2.2 * drawing.data["x"].max()])
+    axes.set(xlim=10.0 ** np.array([np.floor(decades[0]), np.ceil(decades[1])]), ylim=(0, 1.1 * high))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.minorticks_off()
     axes.set(xlabel=drawing.options["xlabel"], ylabel=drawing.options["ylabel"])
     _titled(axes, drawing.title)
     return figure
@@ -292,7 +298,7 @@ def critical(drawing: Drawing) -> Any:
     count, groups = len(data), drawing.options["groups"]
     half = -(-count // 2)
     height = 0.55 + 0.13 * len(groups) + 0.17 * half
-    figure = plt.figure(figsize=(FULL * 0.75, height), layout="none")
+    figure = plt.figure(figsize=(FULL * 0.75, height))
     axes = figure.add_axes((0, 0, 1, 0.97))
     axes.set(xlim=(1 - 0.32 * count, count * 1.32), ylim=(-0.55 - 0.13 * len(groups) - 0.17 * half, 0.35))
     axes.axis("off")
@@ -314,26 +320,34 @@ def critical(drawing: Drawing) -> Any:
 
 
 def retrieved(drawing: Drawing) -> Any:
-    """Queries with the top 10 of two methods each; hits in green solid frames, misses in red dashed ones."""
+    """Queries with the top 10 of two methods each; hits in green solid frames, misses in orange dashed ones."""
     import matplotlib.pyplot as plt
 
-    images, rows = drawing.options["images"], drawing.options["rows"]
-    figure = plt.figure(figsize=(FULL, 0.62 * len(rows) + 0.3), layout="none")
-    grid = figure.add_gridspec(
-        len(rows), 12, left=0.09, right=0.945, top=1 - 0.25 / (0.62 * len(rows) + 0.3), bottom=0.01, wspace=0.12,
-        hspace=0.12, width_ratios=[1, 0.25, *[1] * 10],
-    )  # fmt: skip
-    for number, row in enumerate(rows):
-        if row["first"]:
-            _picture(figure.add_subplot(grid[number, 0]), images[row["query"]], "#000000", "solid")
-        for place, (item, hit) in enumerate(zip(row["items"], row["hits"], strict=True)):
-            color, line = ("#009E73", "solid") if hit else ("#D55E00", (0, (2, 1.2)))
-            axes = figure.add_subplot(grid[number, place + 2])
-            _picture(axes, images[item], color, line)
-        y = (axes.get_position().y0 + axes.get_position().y1) / 2
-        figure.text(0.085, y, row["title"], ha="right", va="center", fontsize=8)
-        figure.text(0.95, y, f"{sum(row['hits'])}/10", ha="left", va="center", fontsize=8)
-    figure.text(0.5, 0.995, drawing.title, ha="center", va="top", fontsize=8.5)
+    images, queries = drawing.options["images"], drawing.options["queries"]
+    side, gap, left, top = 0.5, 0.06, 1.62, 0.32  # inches
+    block = 2 * side + gap + 0.16
+    height = top + block * len(queries)
+    figure = plt.figure(figsize=(FULL, height))
+
+    def place(name: str, x: float, y: float, color: str, line: Any) -> None:
+        axes = figure.add_axes((x / FULL, 1 - (y + side) / height, side / FULL, side / height))
+        _picture(axes, images[name], color, line)
+
+    def write(words: str, x: float, y: float, align: str) -> None:
+        figure.text(x / FULL, 1 - y / height, words, ha=align, va="center", fontsize=8)
+
+    write(drawing.title, FULL / 2, 0.1, "center")
+    for number, query in enumerate(queries):
+        y = top + number * block
+        place(query["image"], 0.12, y + (side + gap) / 2 - 0.08, "#000000", "solid")
+        write(textwrap.shorten(query["name"], 20, placeholder="…"), 0.04, y + 1.5 * side + gap + 0.03, "left")
+        for row in query["rows"]:
+            write(row["title"], left - 0.08, y + side / 2, "right")
+            for rank, (item, hit) in enumerate(zip(row["items"], row["hits"], strict=True)):
+                color, line = ("#009E73", "solid") if hit else ("#D55E00", (0, (2, 1.2)))
+                place(item, left + rank * (side + 0.01), y, color, line)
+            write(f"{sum(row['hits'])}/{len(row['hits'])}", FULL - 0.02, y + side / 2, "right")
+            y += side + gap
     return figure
 
 

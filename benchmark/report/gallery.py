@@ -115,7 +115,6 @@ Pictures = dict[int, np.ndarray]
 
 def _images(dataset: Dataset, queries: list[int], items: list[int]) -> tuple[Pictures, Pictures, str]:
     """Images of queries and items, and why there are none."""
-    from benchmark.errors import UsageError
     from benchmark.registry import get_dataset
 
     try:
@@ -126,8 +125,8 @@ def _images(dataset: Dataset, queries: list[int], items: list[int]) -> tuple[Pic
         if splits.query.images is None or splits.database.images is None:
             return {}, {}, "the data set has features only"
         return _decode(splits.query.images, queries), _decode(splits.database.images, items), ""
-    except (UsageError, OSError) as error:
-        return {}, {}, f"the data set cannot be loaded here ({error})"
+    except Exception as error:  # a plugin may fail in any way; that costs the images, not the report
+        return {}, {}, f"the data set cannot be loaded here ({type(error).__name__}: {error})"
 
 
 def _decode(images: Any, rows: list[int]) -> Pictures:
@@ -152,19 +151,18 @@ def retrieval_figure(shown: Gallery, stem: str) -> Drawing | None:
         return None
     titles = dict(shown.methods)
     images: dict[str, np.ndarray] = {}
-    rows, table = [], []
+    queries, table = [], []
     for place, query in enumerate(shown.queries[:IN_FIGURE]):
+        name, rows = shown.query_names[place], []
         images[f"q{query}"] = shown.query_images[query]
         for method in shown.lead:
-            items, hits = shown.items[method][place], shown.hits[method][place]
-            images |= {f"d{item}": shown.item_images[int(item)] for item in items}
-            row = {"query": f"q{query}", "first": method == shown.lead[0], "title": titles[method]}
-            rows.append(row | {"items": [f"d{item}" for item in items], "hits": [bool(hit) for hit in hits]})
-            table += [
-                (query, shown.query_names[place], method, rank, int(item), shown.item_names[int(item)], bool(hit))
-                for rank, (item, hit) in enumerate(zip(items, hits, strict=True), start=1)
-            ]
+            items, hits = shown.items[method][place].tolist(), shown.hits[method][place].tolist()
+            images |= {f"d{item}": shown.item_images[item] for item in items}
+            rows.append({"title": titles[method], "items": [f"d{item}" for item in items], "hits": hits})
+            for rank, (item, hit) in enumerate(zip(items, hits, strict=True), start=1):
+                table.append((query, name, method, rank, item, shown.item_names[item], hit))
+        queries.append({"image": f"q{query}", "name": name, "rows": rows})
     data = pd.DataFrame(table, columns=["query", "query_labels", "method", "rank", "item", "item_labels", "hit"])
-    title = f"{shown.dataset.label}: top {TOP} @ {shown.bits} bits, hits framed solid green; right: P@{TOP}"
+    title = f"{shown.dataset.label}: top {TOP} @ {shown.bits} bits; hits have solid green frames, P@{TOP} on the right"
     alt = f"{title}. {IN_FIGURE} queries drawn at random, {' and '.join(titles[m] for m in shown.lead)}."
-    return Drawing(f"top10-{stem}", "retrieved", title, alt, data, {"images": images, "rows": rows})
+    return Drawing(f"top10-{stem}", "retrieved", title, alt, data, {"images": images, "queries": queries})

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BINS = 6
 STEPS_SHOWN = 200
 CLASSES_SHOWN, ITEMS_PER_CLASS = 10, 60
-SYMBOLS = {"inv_epsilon": "1/ε", "inv_epsilon": "1/ε", "gamma": "γ", "beta": "β"}
+SYMBOLS = {"inv_epsilon": "1/ε", "gamma": "γ", "beta": "β"}
 
 
 def at_curve_bits(sheet: Sheet, dataset: Dataset) -> tuple[pd.DataFrame, int]:

@@ -104,5 +104,4 @@ def matplotlib_settings() -> dict[str, Any]:
         "legend.frameon": False,
         "legend.handlelength": 2.4,
         "savefig.dpi": 200,
-        "figure.constrained_layout.use": True,
     }
