@@ -40,7 +40,7 @@ def evaluate(
     query_codes: Any,
     database_codes: Any,
     query_labels: Any,
-    database_labels: Any,
+    database_labels: Any = None,
     k: int | None = None,
     *,
     ties: Ties = "expected",
@@ -50,6 +50,8 @@ def evaluate(
     **counting: Any,
 ) -> Scores:
     """Score codes against labels: `count`, then `score_counts`. `counting` goes to `count`."""
+    if ties == "stable" and database_labels is None:
+        raise UsageError('ties: "stable" ranks the whole database and cannot do so in shards; give arrays or files')
     counts = count(query_codes, database_codes, query_labels, database_labels, **counting)
     if ties != "stable":
         return score_counts(counts, k, ties=ties, denominator=denominator, empty=empty, n=n)

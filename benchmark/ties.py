@@ -268,7 +268,7 @@ def precision_recall_curve(levels: Levels) -> Curve:
     queries = int((levels.hits[:, -1] > 0).sum())
     if not queries:
         return grid, np.full(RECALL_POINTS, np.nan)
-    return grid, sum(_precision_on(grid, chunk) for chunk in levels.chunks()) / queries
+    return grid, np.sum([_precision_on(grid, chunk) for chunk in levels.chunks()], axis=0) / queries
 
 
 def _precision_on(grid: np.ndarray, levels: Levels) -> np.ndarray:

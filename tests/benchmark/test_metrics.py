@@ -129,6 +129,14 @@ def test_unknown_conventions_are_named(arguments, message):
         evaluate(np.ones((1, 2)), np.ones((1, 2)), [0], [0], **arguments)
 
 
+def test_shards_score_like_the_whole_but_have_no_order():
+    arrays = random_case(3, 8, 4, 60, 3)
+    shards = [(arrays[1][a : a + 20], arrays[3][a : a + 20]) for a in range(0, 60, 20)]
+    assert evaluate(arrays[0], shards, arrays[2], k=30).map == evaluate(*arrays, k=30).map
+    with pytest.raises(UsageError, match="shards"):
+        evaluate(arrays[0], shards, arrays[2], ties="stable")
+
+
 def test_stable_ties_cannot_be_read_off_counts():
     with pytest.raises(UsageError, match="stable"):
         count(np.ones((1, 2)), np.ones((1, 2)), [0], [0]).score(ties="stable")
