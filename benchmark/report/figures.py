@@ -298,7 +298,7 @@ def critical(drawing: Drawing) -> Any:
     count, groups = len(data), drawing.options["groups"]
     half = -(-count // 2)
     height = 0.55 + 0.13 * len(groups) + 0.17 * half
-    figure = plt.figure(figsize=(FULL * 0.75, height))
+    figure = plt.figure(figsize=(FULL, height))
     axes = figure.add_axes((0, 0, 1, 0.97))
     axes.set(xlim=(1 - 0.32 * count, count * 1.32), ylim=(-0.55 - 0.13 * len(groups) - 0.17 * half, 0.35))
     axes.axis("off")

@@ -101,7 +101,7 @@ def _letter(index: int) -> str:
 
 def spread_text(entry: Entry) -> str:
     """The standard deviation at the precision of its value."""
-    digits = len(entry.text.rpartition(".")[2])
+    digits = len(entry.text.partition(".")[2])
     return f"{entry.spread:.{digits}f}"
 
 
@@ -230,7 +230,7 @@ def _tex_entry(entry: Entry, notes: dict[str, str]) -> str:
     shown = tex(entry.text)
     shown = {1: rf"\textbf{{{shown}}}", 2: rf"\underline{{{shown}}}"}.get(entry.place, shown)
     if entry.spread is not None:
-        shown += rf"\,{{\tiny$\pm${spread_text(entry)}}}"
+        shown += rf"\,{{\tiny$\pm${spread_text(entry).removeprefix('0')}}}"
     raised = tex(entry.mark) + (notes[entry.note] if entry.note else "")
     return shown + (rf"\rlap{{$^{{{raised}}}$}}" if raised else "")
 

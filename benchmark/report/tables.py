@@ -55,7 +55,9 @@ def described(sheet: Sheet, dataset: Dataset) -> str:
     """A data set with what its scores depend on."""
     k = cutoff(sheet.of(dataset))
     protocol = "" if dataset.protocol == "miniature" else f"protocol {dataset.protocol}, "
-    return f"{dataset.label} ({protocol}split {dataset.revision[:8]}, k = {k})"
+    chance = chance_level(sheet.of(dataset))
+    known = "" if chance is None else f", chance {chance:.4f}"
+    return f"{dataset.label} ({protocol}split {dataset.revision[:8]}, k = {k}{known})"
 
 
 def at_bits(sheet: Sheet) -> str:
@@ -97,6 +99,11 @@ def _doubt(cells: pd.DataFrame, good: pd.DataFrame) -> str:
     return f"{len(good)} of {len(cells)} seeds; {missing['reason'].iloc[0]}" if len(missing) else ""
 
 
+def _digits(sheet: Sheet) -> int:
+    """The paper's four decimals; three where a spread stands behind each, or the table would not fit a page."""
+    return 3 if scored(sheet.cells)["seed"].nunique() > 1 else 4
+
+
 def rank_places(entries: Sequence[Entry]) -> list[Entry]:
     """Mark the best and the second, with all ties at the printed precision."""
     printed = [float(entry.text) if entry.value is not None else -math.inf for entry in entries]
@@ -131,7 +138,7 @@ def _mark_winners(blocks: list[list[Entry]], tests: list[float | None]) -> list[
 
 def map_table(sheet: Sheet, payloads: Payloads, *, name: str, title: str) -> Table:
     """MAP@k per method x bits x data set: best bold, second underlined, sure winners marked, chance below."""
-    rows = methods(sheet.cells)
+    rows, digits = methods(sheet.cells), _digits(sheet)
     columns, blocks, tests = [Column("Method", numeric=False)], [], []
     chance = [text("Chance")]
     for dataset in sheet.datasets():
@@ -140,9 +147,9 @@ def map_table(sheet: Sheet, payloads: Payloads, *, name: str, title: str) -> Tab
             of_bits = cells[cells["bits"] == bits]
             groups = [of_bits[of_bits["method"] == method] for method, _ in rows]
             columns.append(Column(f"{bits} bits", dataset.label))
-            blocks.append(rank_places([score_entry(group) for group in groups]))
+            blocks.append(rank_places([score_entry(group, digits=digits) for group in groups]))
             tests.append(_lead(groups, blocks[-1], payloads))
-            chance.append(number(chance_level(cells)))
+            chance.append(number(chance_level(cells), digits))
     blocks = _mark_winners(blocks, tests)
     body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]
     remarks = [MARK] if any(entry.mark for row in body for entry in row) else []
@@ -161,7 +168,7 @@ def group_table(sheet: Sheet, payloads: Payloads, *, name: str) -> Table | None:
     cells = scored(sheet.cells)
     if not any(f"map_{group}" in cells and cells[f"map_{group}"].notna().any() for group in GROUPS):
         return None
-    rows = methods(cells)
+    rows, digits = methods(cells), _digits(sheet)
     columns, blocks, chance = [Column("Method", numeric=False)], [], [text("Chance")]
     for dataset in sheet.datasets():
         of_set = sheet.of(dataset)
@@ -169,9 +176,9 @@ def group_table(sheet: Sheet, payloads: Payloads, *, name: str) -> Table | None:
         by_chance = payloads.chance_by_group(at)
         for group, label in GROUPS.items():
             columns.append(Column(label, dataset.label))
-            entries = [score_entry(at[at["method"] == method], f"map_{group}") for method, _ in rows]
+            entries = [score_entry(at[at["method"] == method], f"map_{group}", digits) for method, _ in rows]
             blocks.append(rank_places(entries))
-            chance.append(number(by_chance.get(group)))
+            chance.append(number(by_chance.get(group), digits))
     body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]
     note = f"Mean over the classes of each group, by frequency among training images; {at_bits(sheet)}."
     title = "MAP of head, middle and tail classes"
@@ -253,7 +260,8 @@ def measure_table(sheet: Sheet, measures: Sequence[Measure], *, name: str, title
         for column, label, digits, factor in shown:
             columns.append(Column(label, dataset.label))
             for row, (method, _) in zip(body, methods(cells), strict=True):
-                row.append(score_entry(at[at["method"] == method], column, digits, factor))
+                entry = score_entry(at[at["method"] == method], column, digits, factor)
+                row.append(replace(entry, spread=None))
     return Table(name, title, f"{note} {at_bits(sheet).capitalize()}. {caption(sheet)}", columns, body)
 
 

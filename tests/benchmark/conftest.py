@@ -80,7 +80,9 @@ class Synthetic:
     def published_cell(self, method: str, dataset: str, bits: int) -> dict[str, Any]:
         """A cell on real data, measured as the paper does."""
         made = self.metrics(np.full(QUERIES, 0.5)) | {"k": 1000 if dataset.startswith("imagenet") else 5000}
-        return self.cell(method, dataset, bits, metrics=made, protocol="published lists", backbone="alexnet", profile="paper")
+        return self.cell(
+            method, dataset, bits, metrics=made, protocol="published lists", backbone="alexnet", profile="paper"
+        )
 
     def audit(self) -> dict[str, Any]:
         part = {"rows": 500, "duplicates": 0, "unlabelled": 2, "labels_per_row": 1.0, "class_counts": [9, 5, 1]}

@@ -50,7 +50,7 @@ def test_markdown_has_as_many_cells_in_every_row() -> None:
 def test_latex_marks_best_second_spread_and_footnote() -> None:
     latex = to_latex(example())
     assert r"\textbf{0.1235}\rlap{$^{*}$}" in latex
-    assert r"\underline{0.1000}\,{\tiny$\pm$0.0100}" in latex
+    assert r"\underline{0.1000}\,{\tiny$\pm$.0100}" in latex
     assert r"--\rlap{$^{a}$}" in latex
     assert latex.count(r"\midrule") == 2
     assert latex.count(r"\end{table") == 1  # the one in a title is text, not markup
