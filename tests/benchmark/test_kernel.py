@@ -1,6 +1,7 @@
 """The compiled kernel, the shards and the cluster give the integers of the plain numpy path, every one of them."""
 
 import hashlib
+import tarfile
 import warnings
 from itertools import pairwise
 from pathlib import Path
@@ -172,3 +173,25 @@ def test_no_shards_at_all_count_nothing():
     with pytest.raises(UsageError, match="database codes: no rows"):
         counts.score()
     assert isinstance(counts + counts, Counts)
+
+
+@pytest.fixture(scope="module")
+def coco_labels(shared_data):
+    """Labels of the paper's COCO queries and training images."""
+    with tarfile.open(shared_data / "paper_lists.tar.xz") as archive:
+        lines = [archive.extractfile(f"coco/{name}.txt").read().splitlines() for name in ("train", "test")]
+    train, test = ([line.split()[1:] for line in rows] for rows in lines)
+    return np.array(test, int).astype(bool), np.array(train, int).astype(bool)
+
+
+def test_real_labels_count_alike_and_chance_is_where_the_protocol_puts_it(coco_labels):
+    query_labels, database_labels = coco_labels
+    random = np.random.default_rng(0)
+    query, database = (np.where(random.random((len(part), 48)) < 0.5, -1, 1) for part in coco_labels)
+    some = slice(200)
+    plain = count(query[some], database, query_labels[some], database_labels, kernel="numpy", graded=True)
+    compiled = count(query[some], database, query_labels[some], database_labels, kernel="numba", graded=True)
+    np.testing.assert_array_equal(compiled.counts, plain.counts)
+    everything = count(query, database, query_labels, database_labels, kernel="numba").score(5000)
+    assert everything.chance_map == pytest.approx(0.355, abs=0.01)  # protocol.md, section 2
+    assert everything.map == pytest.approx(everything.chance_map, abs=0.01)  # random codes rank at random
