@@ -63,3 +63,46 @@ def test_empty_store_gives_a_page_that_says_so(synthetic, undrawn, tmp_path: Pat
 def test_importing_the_report_loads_neither_pandas_nor_matplotlib() -> None:
     code = "import sys, benchmark.report; sys.exit(any(m in sys.modules for m in ('pandas', 'matplotlib', 'torch')))"
     assert run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_no_result_supports_any_more_is_removed(synthetic, undrawn, tmp_path: Path) -> None:
+    synthetic.cell("itq", "nus-mini", 16)
+    gone = synthetic.cell("itq", "imagenet-mini", 16)
+    render(synthetic.store, tmp_path / "out")
+    assert list((tmp_path / "out/figures").glob("*imagenet-mini*"))
+    (synthetic.store.cells / f"{gone['key']}.json").unlink()
+    render(synthetic.store, tmp_path / "out")
+    assert not list((tmp_path / "out/figures").glob("*imagenet-mini*"))
+    assert list((tmp_path / "out/figures").glob("*nus-mini*"))
+
+
+def test_a_lost_payload_costs_its_curves_not_the_report(synthetic, undrawn, tmp_path: Path) -> None:
+    kept, lost = synthetic.cell("itq", "nus-mini", 16), synthetic.cell("lsh", "nus-mini", 16)
+    (synthetic.store.cells / f"{lost['key']}.npz").unlink()
+    render(synthetic.store, tmp_path / "out")
+    recall = (tmp_path / "out/figures/recall-nus-mini-quick-mini-cnn.csv").read_text()
+    assert "itq" in recall
+    assert "lsh" not in recall
+    table = (tmp_path / "out/tables/map-quick-mini-cnn.csv").read_text()
+    assert str(kept["metrics"]["map"]) in table
+    assert str(lost["metrics"]["map"]) in table
+
+
+def test_results_where_everything_failed_still_make_a_report(synthetic, undrawn, tmp_path: Path) -> None:
+    error = {"kind": "MemoryError", "message": "", "traceback": ""}
+    synthetic.cell("itq", "nus-mini", 16, status="oom", error=error, metrics={}, titles={"method": "ITQ"})
+    html = render(synthetic.store, tmp_path / "out").read_text()
+    assert "oom" in html
+
+
+def test_pictures_are_the_same_bytes_for_the_same_data(synthetic, tmp_path: Path) -> None:
+    import pandas as pd
+
+    from benchmark.report.figures import Drawing, draw
+
+    data = pd.DataFrame({"method": ["itq"] * 2, "title": ["ITQ"] * 2, "x": [16, 32], "y": [0.1, 0.2], "std": None})
+    drawing = Drawing("d", "curves", "T", "alt", data, {"xlabel": "x", "ylabel": "y"})
+    draw(drawing, tmp_path / "a")
+    draw(drawing, tmp_path / "b")
+    for suffix in ("pdf", "png", "csv"):
+        assert (tmp_path / f"a/d.{suffix}").read_bytes() == (tmp_path / f"b/d.{suffix}").read_bytes()

@@ -1,0 +1,25 @@
+"""One look per method, told apart without colour."""
+
+from __future__ import annotations
+
+import itertools
+
+from benchmark.registry import PAPER
+from benchmark.report.style import LOOKS, dataset_order, look, method_order
+
+
+def test_no_two_paper_methods_share_marker_and_line() -> None:
+    for one, other in itertools.combinations(PAPER, 2):
+        assert look(one).marker != look(other).marker, (one, other)
+        assert look(one).color != look(other).color, (one, other)
+
+
+def test_an_unknown_method_always_looks_the_same_and_like_no_known_one() -> None:
+    assert look("my-method") == look("my-method")
+    assert look("my-method") not in LOOKS.values()
+
+
+def test_order_is_the_papers() -> None:
+    assert sorted(["zzz", "lsh", "hashnet", "dph"], key=method_order) == ["dph", "hashnet", "lsh", "zzz"]
+    mixed = ["other", "coco-mini", "imagenet-balanced", "imagenet", "nus"]
+    assert sorted(mixed, key=dataset_order) == ["imagenet", "imagenet-balanced", "nus", "coco-mini", "other"]
