@@ -116,9 +116,9 @@ def _fault(array: np.ndarray) -> str:
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         bad = np.argwhere(~np.isfinite(array))[0]
         return f"{array[tuple(bad)]} at row {bad[0]}, bit {bad[1]}"
-    values = np.unique(array[:, :] if array.size < 10**6 else array[:1000])
-    if set(values.tolist()) <= {-1, 0, 1}:
-        zeros = int((array == 0).sum())
-        return f"{zeros} zeros among {array.size} values (sign(0) is 0: decide by `> 0` instead)"
+    bad = array[(array != 1) & (array != -1)] if array.dtype != bool else array[~array]
+    if not bad.any():
+        return f"{bad.size} zeros among {array.size} values (sign(0) is 0: decide by `> 0` instead)"
+    values = np.unique(bad[:1000])
     shown = ", ".join(f"{value:g}" for value in values[:4].astype(float))
     return f"values {shown}{', ...' if len(values) > 4 else ''} are not binary"

@@ -68,6 +68,13 @@ def test_a_bad_code_array_is_named(codes, message):
         check_codes(codes, bits=5, rows=2)
 
 
+def test_one_bad_value_far_down_is_found():
+    codes = np.ones((5000, 300))
+    codes[4000, 7] = 0.3
+    with pytest.raises(InvalidCodes, match=r"values 0.3 are not binary"):
+        check_codes(codes)
+
+
 @pytest.mark.parametrize("packed", [np.zeros((2, 3), np.uint8), np.zeros((2, 2), np.int8), np.zeros(2, np.uint8)])
 def test_packed_codes_must_have_the_width_of_their_bits(packed):
     with pytest.raises(InvalidCodes, match="packed uint8 of 2 columns for 12 bits"):
