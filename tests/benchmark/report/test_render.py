@@ -78,7 +78,7 @@ def test_what_no_result_supports_any_more_is_removed(synthetic, undrawn, tmp_pat
 
 def test_a_lost_payload_costs_its_curves_not_the_report(synthetic, undrawn, tmp_path: Path) -> None:
     kept, lost = synthetic.cell("itq", "nus-mini", 16), synthetic.cell("lsh", "nus-mini", 16)
-    (synthetic.store.cells / f"{lost['key']}.npz").unlink()
+    (synthetic.store.cells / synthetic.store.read(lost["key"])["payload"]["file"]).unlink()
     render(synthetic.store, tmp_path / "out")
     recall = (tmp_path / "out/figures/recall-nus-mini-quick-mini-cnn.csv").read_text()
     assert "itq" in recall
