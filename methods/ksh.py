@@ -81,11 +81,11 @@ def greedy_projections(kernel: np.ndarray, pairs: np.ndarray, bits: int) -> np.n
     from scipy import linalg
 
     anchors = kernel.shape[1]
-    residue = (bits * pairs).astype(np.float32)  # small integers: exact, and half the memory to stream
+    residue = Residue(pairs, bits)
     single = kernel.astype(np.float32)
     gram = kernel.T @ kernel
     gram += (1e-6 * np.trace(gram) / anchors + 1e-12) * np.eye(anchors)
-    quadratic = kernel.T @ residue @ kernel
+    quadratic = bits * (kernel.T @ pairs @ kernel)
     projections = []
     for _ in range(bits):
         # Spectral start (eq. 13): the top generalised eigenvector, scaled so that ||Kbar a||^2 = l.
@@ -94,25 +94,49 @@ def greedy_projections(kernel: np.ndarray, pairs: np.ndarray, bits: int) -> np.n
         refined = descend(single, residue, start.astype(np.float32)).astype(np.float64)
         best = max(start, refined, key=lambda vector: explained(residue, signs(kernel @ vector)))
         code = signs(kernel @ best)
-        residue -= np.outer(code, code)
+        residue.subtract(code)
         quadratic -= np.outer(kernel.T @ code, code @ kernel)
         projections.append(best)
     return np.stack(projections, axis=1)
 
 
-def explained(residue: np.ndarray, code: np.ndarray) -> float:
+class Residue:
+    """R = K S - sum_r y_r y_r^T as something to multiply with; the l x l matrix itself is never formed.
+
+    Items that see all others alike (in single-label data, a class) share one row and column of S, so a product
+    costs the square of the distinct rows. All entries are small integers: exact in float32.
+    """
+
+    def __init__(self, pairs: np.ndarray, bits: int) -> None:
+        _, first, self.kind = np.unique(pairs.astype(np.int8), axis=0, return_index=True, return_inverse=True)
+        self.kinds = bits * pairs[np.ix_(first, first)].astype(np.float32)
+        self.codes = np.empty((len(pairs), bits), np.float32, order="F")
+        self.taken = 0
+
+    def subtract(self, code: np.ndarray) -> None:
+        """R <- R - y y^T."""
+        self.codes[:, self.taken] = code
+        self.taken += 1
+
+    def __matmul__(self, vector: np.ndarray) -> np.ndarray:
+        totals = np.bincount(self.kind, vector, len(self.kinds)).astype(np.float32)
+        codes = self.codes[:, : self.taken]
+        return (self.kinds @ totals)[self.kind] - codes @ (codes.T @ vector)
+
+
+def explained(residue: Residue | np.ndarray, code: np.ndarray) -> float:
     """y^T R y: a bit lowers the objective exactly where this exceeds l^2 / 2."""
-    return float(code @ (residue @ code.astype(residue.dtype)).astype(np.float64))
+    return float(code @ (residue @ code.astype(np.float32)).astype(np.float64))
 
 
-def smooth(kernel: np.ndarray, residue: np.ndarray, vector: np.ndarray) -> tuple[float, np.ndarray]:
+def smooth(kernel: np.ndarray, residue: Residue | np.ndarray, vector: np.ndarray) -> tuple[float, np.ndarray]:
     """g(a) = -phi^T R phi and its gradient, phi(z) = 2 / (1 + e^-z) - 1 = tanh(z / 2) for sign (eq. 14, 15)."""
     phi = np.tanh(kernel @ vector / 2)
     image = residue @ phi
     return -float(phi @ image), -kernel.T @ (image * (1 - phi**2))
 
 
-def descend(kernel: np.ndarray, residue: np.ndarray, start: np.ndarray, steps: int = 500) -> np.ndarray:
+def descend(kernel: np.ndarray, residue: Residue | np.ndarray, start: np.ndarray, steps: int = 500) -> np.ndarray:
     """Nesterov's accelerated gradient on `smooth`, as in OptProjectionFast.m: the step 1 / beta only shrinks.
 
     Stops when the cost changes by less than 0.01 l, or no step satisfies the quadratic bound.

@@ -60,6 +60,22 @@ def test_residue_norm_falls_by_the_exact_identity_bit_by_bit():
     assert (residue**2).sum() / bits**2 == pytest.approx(plain_objective(codes, pairs))
 
 
+@pytest.mark.parametrize("known", [1.0, 0.3])
+def test_the_residue_multiplies_as_the_dense_matrix_would(known):
+    _, pairs = problem()
+    rng = np.random.default_rng(0)
+    mask = np.triu(rng.random(pairs.shape) < known)
+    pairs = pairs * (mask | mask.T)
+    codes = signs(rng.standard_normal((len(pairs), 3)))
+    residue, dense = ksh.Residue(pairs, 8), 8 * pairs
+    for code in codes.T:
+        residue.subtract(code)
+        dense = dense - np.outer(code, code)
+        vector = rng.standard_normal(len(pairs)).astype(np.float32)
+        np.testing.assert_allclose(residue @ vector, dense @ vector, rtol=1e-3, atol=1e-2)
+        assert ksh.explained(residue, code) == code @ dense @ code  # whole numbers, exactly
+
+
 def test_every_kept_bit_explains_at_least_what_its_spectral_start_does():
     from scipy import linalg
 
