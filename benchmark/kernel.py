@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # First 8 digits of the sha256 of kernel_vector.py. Numba's disk cache looks at this file only, so a change over there
 # must show here; a test compares.
-VECTOR_SOURCE = "3e7720cf"
+VECTOR_SOURCE = "1c470001"
 GROUP = 32  # blocks whose distance digits are kept at a time: 14 kB at 64 bits, in the first-level cache
 LANE_BYTES = 8 * LANES
 
@@ -56,10 +56,11 @@ class KernelQueries:
         sliced = (planes, label_planes.reshape(len(label_planes), -1), exists)
 
         def run(part: np.ndarray) -> None:
+            rows = self.grades + self.grades % 2  # they are counted in pairs
             digits = _aligned(GROUP, len(self.digits), LANES)
-            shared = _aligned(self.grades, GROUP * LANES)  # [g]: items that share at least g labels
+            shared = _aligned(rows, GROUP * LANES)  # [g]: items that share at least g labels
             flips = _aligned(self.steps * PLANES_PER_STEP)
-            found = _aligned(self.grades, self.levels * LEVELS_PER_STEP)
+            found = _aligned(rows, self.levels * LEVELS_PER_STEP)
             work = (digits, shared, flips, found)
             query = (self.words, self.label_start, self.label, part[0], part[1])
             count_queries(query, sliced, work, totals, self.digits)
@@ -138,10 +139,10 @@ def count_queries(query: Any, tile: Any, work: Any, totals: np.ndarray, digits: 
                 add_planes(source, flips.ctypes.data, steps, target, digits)  # type: ignore[call-arg]
             lanes = slice(start * LANES, (start + size) * LANES)
             share_labels(label_planes[:, lanes], own, exists[lanes], shared[:, : size * LANES])
-            for grade in range(grades):
-                row, mask = found[grade], shared[grade]
-                where = distance.ctypes.data, mask.ctypes.data
-                count_levels(where[0], where[1], size, levels, row.ctypes.data, digits)  # type: ignore[call-arg]
+            for grade in range(0, grades, 2):
+                masks = shared[grade].ctypes.data, shared[grade + 1].ctypes.data
+                rows = found[grade].ctypes.data, found[grade + 1].ctypes.data
+                count_levels(distance.ctypes.data, masks, size, levels, rows, digits)  # type: ignore[call-arg]
         for level in range(totals.shape[1]):
             for grade in range(grades - 1):
                 totals[index, level, grade] += np.int64(found[grade, level] - found[grade + 1, level])

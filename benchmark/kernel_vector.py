@@ -7,7 +7,7 @@ instructions, whatever the machine has. A *block* is 512 database items: bit i o
 1. `add_planes` sums bit planes: plane p of a block holds, for each of its items, bit p of the code. XOR with the
    query's bit (all ones or zeros) leaves 1 where they differ, and adders add the ones up, for 512 items at once:
    the result is the Hamming distance in binary, digit by digit, one vector per digit.
-2. `count_levels` counts, for every distance, the items under a mask that have it.
+2. `count_levels` counts, for every distance, the items that have it: those under a mask, and those under a second.
 
 Both take addresses (`array.ctypes.data`), and `digits`, a tuple whose *length* is the number of binary digits of a
 distance; a length is known at compile time, a number would not be. All arrays are aligned to 64 bytes.
@@ -110,18 +110,19 @@ def add_planes(typingctx: Any, planes: Any, query: Any, steps: Any, out: Any, di
 
 
 @intrinsic
-def count_levels(typingctx: Any, blocks: Any, mask: Any, length: Any, steps: Any, out: Any, digits: Any) -> Any:
-    """Add to `out` (8 * steps words) the number of items under the mask at each distance, over all blocks.
+def count_levels(typingctx: Any, blocks: Any, masks: Any, length: Any, steps: Any, out: Any, digits: Any) -> Any:
+    """Add to `out` the number of items at each distance, over all blocks, under each of two masks.
 
-    blocks: `length` times len(digits) vectors, as `add_planes` made them; mask: `length` vectors.
+    blocks: `length` times len(digits) vectors, as `add_planes` made them; masks: an address pair of `length` vectors
+    each, the second a subset of the first; out: an address pair of 8 * steps words each.
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        blocks, mask, length, steps, out, _ = arguments
+        blocks, masks, length, steps, out, _ = arguments
         count = signature.args[5].count
-        totals = [cgutils.alloca_once(builder, _VECTOR) for _ in range(LEVELS_PER_STEP)]
+        outer, inner = ([cgutils.alloca_once(builder, _VECTOR) for _ in range(LEVELS_PER_STEP)] for _ in range(2))
         with cgutils.for_range(builder, steps) as step:
-            for total in totals:
+            for total in outer + inner:
                 builder.store(ir.Constant(_VECTOR, None), total)
             flips = []
             for digit in range(3, count):  # all ones where this digit of the distance must be 0
@@ -129,18 +130,27 @@ def count_levels(typingctx: Any, blocks: Any, mask: Any, length: Any, steps: Any
                 flips.append(_splat(builder, builder.sub(bit, _constant(1))))
             with cgutils.for_range(builder, length) as block:
                 first = builder.mul(block.index, _constant(count))
-                chosen = _load(builder, mask, block.index)
+                plane = [builder.add(first, _constant(digit)) for digit in range(count)]
+                chosen = _load(builder, builder.extract_value(masks, 0), block.index)
                 for digit, flip in enumerate(flips, start=3):
-                    plane = _load(builder, blocks, builder.add(first, _constant(digit)))
-                    chosen = builder.and_(chosen, builder.xor(plane, flip))
-                some = builder.icmp_unsigned("!=", builder.bitcast(chosen, _WIDE), ir.Constant(_WIDE, 0))
-                with builder.if_then(some):  # distances far from the usual ones are mostly absent
-                    low = [_load(builder, blocks, builder.add(first, _constant(digit))) for digit in range(3)]
-                    _count_subsets(builder, chosen, low, totals)
-            _store_levels(builder, totals, out, step.index)
+                    chosen = builder.and_(chosen, builder.xor(_load(builder, blocks, plane[digit]), flip))
+                with _if_any(builder, chosen):  # distances far from the usual ones are mostly absent
+                    low = [_load(builder, blocks, plane[digit]) for digit in range(3)]
+                    _count_subsets(builder, chosen, low, outer)
+                    chosen = builder.and_(chosen, _load(builder, builder.extract_value(masks, 1), block.index))
+                    with _if_any(builder, chosen):
+                        _count_subsets(builder, chosen, low, inner)
+            for index, totals in enumerate((outer, inner)):
+                _store_levels(builder, totals, builder.extract_value(out, index), step.index)
         return context.get_dummy_value()
 
-    return types.void(types.intp, types.intp, types.intp, types.intp, types.intp, digits), build
+    pair = types.UniTuple(types.intp, 2)
+    return types.void(types.intp, pair, types.intp, types.intp, pair, digits), build
+
+
+def _if_any(builder: Any, vector: Any) -> Any:
+    """A branch taken unless all bits are 0."""
+    return builder.if_then(builder.icmp_unsigned("!=", builder.bitcast(vector, _WIDE), ir.Constant(_WIDE, 0)))
 
 
 def _count_subsets(builder: Any, chosen: Any, low: list[Any], totals: list[Any]) -> None:
