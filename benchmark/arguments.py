@@ -193,18 +193,23 @@ def dataset_choices(args: argparse.Namespace, specs: Sequence[str], check: bool 
     if args.data_root is not None and not args.data_root.is_dir():
         raise UsageError(f"data root {args.data_root} is not a folder; give the folder that holds your data sets")
     root = None if args.data_root is None else args.data_root.resolve()
-    choices = []
+    choices, faults = [], []
     for spec in dict.fromkeys(specs):
         spec = _absolute(spec)
         parameters = dict(options.get(spec.partition(":")[0], {}))
         if args.skip_broken and "skip_broken" in dataset_class(spec, root).info.parameters:
             parameters["skip_broken"] = True
         dataset = get_dataset(spec, root, **parameters)
-        if check:
-            dataset.check()
+        try:
+            if check:
+                dataset.check()
+        except UsageError as error:  # the others may lack something too: all of it is said at once
+            faults.append(str(error))
         backbone = (args.backbone or dataset.backbone) if dataset.backbone else None
         weights = _absolute_file(args.weights) if backbone else None
         choices.append(DatasetChoice(spec, dataset, root, parameters, backbone, weights, args.partial_weights))
+    if faults:
+        raise UsageError(" | ".join(faults))
     return choices
 
 

@@ -9,6 +9,7 @@ for them. Which features a method gets, and how they are scaled, is decided else
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import multiprocessing
@@ -54,9 +55,12 @@ def extract(
     *,
     partial: bool = False,
     workers: int | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> Splits:
     """The same splits with the features of `backbone`, from the cache where they are there.
+
+    `workers` processes decode (default: enough), `threads` compute (default: as torch is set).
 
     A training image that is a database image too is computed once. Broken images are UsageErrors that name
     the file and its list line.
@@ -69,7 +73,8 @@ def extract(
             table = _open_table(folder, len(rows.source))  # another process may have finished meanwhile
             if table is None:
                 loaded = load_backbone(backbone, weights, partial)
-                table = _make_table(folder, rows, loaded, cut, workers, progress)
+                with _torch_threads(threads):
+                    table = _make_table(folder, rows, loaded, cut, workers, progress)
     parts: dict[str, Any] = {
         name: split.with_features(_take(table, rows.positions[name])) for name, split in splits.parts().items()
     }
@@ -203,8 +208,8 @@ def _assemble(folder: Path, chunks: list[Path], total: int) -> np.ndarray:
     note = {"sha256": file_hash(folder / "features.npy"), "rows": total, "columns": first.shape[1]}
     with replacing(folder / "features.json") as temporary:
         temporary.write_text(json.dumps(note))
-    for chunk in chunks:
-        chunk.unlink(missing_ok=True)
+    for leftover in (*chunks, *folder.glob(".*.npy")):  # also what a killed process had begun to write
+        leftover.unlink(missing_ok=True)
     return np.load(folder / "features.npy", mmap_mode="r")
 
 
@@ -222,6 +227,18 @@ def _features(backbone: Backbone, cut: Cut, batches: Iterator[np.ndarray]) -> It
             if cut == "penultimate":
                 features = last(features)
             yield features.float().cpu().numpy()
+
+
+@contextlib.contextmanager
+def _torch_threads(threads: int | None) -> Iterator[None]:
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 class _Decoder:

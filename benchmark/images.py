@@ -7,6 +7,7 @@ orientation tag of a camera is ignored, as in the literature.
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -28,6 +29,7 @@ FORMATS = (
     "WEBP",
 )  # nothing that starts an interpreter (EPS, PDF)
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".ppm", ".pgm", ".tif", ".tiff", ".webp")
+_OPENING = threading.Lock()  # warning filters belong to the process; decoding itself runs in parallel
 MAX_PIXELS = 64_000_000  # beyond any photograph in these data sets; a small file that claims more is a bomb
 
 
@@ -35,12 +37,13 @@ def read_image(path: Path, where: str = "") -> np.ndarray:
     """The file as (height, width, 3) uint8; grey, palette and CMYK become RGB, transparency is dropped."""
     place = f"{where}: " if where else ""
     try:
-        with warnings.catch_warnings():
+        with _OPENING, warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path, formats=FORMATS) as image:
-                if image.width * image.height > MAX_PIXELS:
-                    raise Image.DecompressionBombError
-                return np.asarray(_as_rgb(image))
+            opened = Image.open(path, formats=FORMATS)
+        with opened as image:
+            if image.width * image.height > MAX_PIXELS:
+                raise Image.DecompressionBombError
+            return np.asarray(_as_rgb(image))
     except FileNotFoundError:
         raise UsageError(f"{place}image {path} does not exist") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):

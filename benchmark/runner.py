@@ -14,7 +14,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +141,8 @@ class Run:
                 continue
             seen.add(need)
             self.progress.note(f"preparing {choice.dataset.name} for methods on {cell.method.input}")
-            request = request_for(planned, self.store, self.options)
+            # Features are made while no cell runs, so by all cores, whatever a cell may use.
+            request = replace(request_for(planned, self.store, self.options), threads=usable_cores())
             ending = place(prepare_data, request, Limits(memory=self.options.memory), None, self.stop)
             if ending.status == "ok":
                 self._prepared(choice, *ending.value)

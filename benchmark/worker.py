@@ -197,8 +197,8 @@ def _featured(dataset: HashDataset, splits: Splits, info: MethodInfo, request: R
     if request.backbone is None or depth == "all":
         return splits
     cut: Cut = "trunk" if depth == "last" else "penultimate"
-    partial = request.partial_weights
-    featured = extract(dataset, splits, request.backbone, request.weights, cut=cut, partial=partial)
+    weights, partial, threads = request.weights, request.partial_weights, request.threads
+    featured = extract(dataset, splits, request.backbone, weights, cut=cut, partial=partial, threads=threads)
     train, query, database = (replace(split, images=None) for split in featured.parts().values())
     return replace(featured, train=train, query=query, database=database)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmark import Splits, UsageError, register_dataset
+from benchmark.index import image_index
 from benchmark.multi_label import Collected, Drawing, MultiLabel
 from benchmark.official import Piece, first_file, need_root
 
@@ -87,9 +88,9 @@ class Coco:
             archive = f"{SITE}/annotations/annotations_trainval2014.zip"
             what = f"annotations/instances_{part}.json"
             found.append(Piece(what, self._annotations(part), "241 MB zipped with its twin", archive))
-            folder = first_file(self._root, FOLDERS, [part, f"images/{part}"])
-            files = None if folder is None else sum(1 for _ in folder.glob("*.jpg"))
-            found.append(Piece(f"{part}/", folder, size, f"{SITE}/zips/{part}.zip", files, images))
+            named = sum(f"_{part}_" in name for name in image_index(self._root).by_name)
+            folder = self._root if named else None
+            found.append(Piece(f"{part}/", folder, size, f"{SITE}/zips/{part}.zip", named, images))
         return found
 
     def _annotations(self, part: str) -> Path | None:

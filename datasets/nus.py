@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmark import Splits, UsageError, register_dataset
+from benchmark.index import image_index
 from benchmark.listed import read_class_names
 from benchmark.multi_label import Collected, Drawing, MultiLabel
 from benchmark.official import Piece, first_file, need_root
@@ -84,7 +85,8 @@ class NusWide:
         """What the data set needs on disk where there are no lists."""
         truth = self._ground_truth()
         files = None if truth is None else len(list(truth.glob("Labels_*.txt")))
-        flickr = first_file(self._root, FOLDERS, ["Flickr", "images", "image"])
+        anywhere = self._root if len(image_index(self._root)) else None
+        flickr = first_file(self._root, FOLDERS, ["Flickr", "images", "image"]) or anywhere
         return [
             Piece("ImageList/Imagelist.txt", self._image_list(), "8 MB", SITE),
             Piece("Groundtruth/AllLabels/Labels_*.txt", truth, "44 MB", SITE, files, CONCEPTS),
