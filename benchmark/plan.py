@@ -85,7 +85,7 @@ class Cell:
         return {
             "cell": self.identity,
             "sources": method_sources(self.method.source),
-            "profile": self.profile.as_dict(),
+            "profile": _profile_parts(self.profile),
             **self.choice.parts,
             "evaluator": EVALUATOR_VERSION,
             "schema": SCHEMA_VERSION,
@@ -99,6 +99,11 @@ class Cell:
                         for name, value in chosen.items())  # fmt: skip
         fold = f" fold {self.fold[0] + 1} of {self.fold[1]}" if self.fold else ""
         return f"{self.method.name}{shown} {self.choice.dataset.name} {self.bits} bits seed {self.seed}{fold}"
+
+
+@functools.cache
+def _profile_parts(profile: Profile) -> dict[str, Any]:
+    return profile.as_dict()
 
 
 @dataclass(frozen=True)
@@ -193,25 +198,27 @@ def plan(grid: Grid, store: Store) -> list[PlannedCell]:
 def plan_cells(wanted: Iterable[Cell], store: Store) -> list[PlannedCell]:
     """The same for cells chosen otherwise."""
     records = {record["key"]: record for record in store.records()}
-    newest = _by_identity(records.values())
-    return [_planned(cell, store, records, newest) for cell in wanted]
+    keyed = [(cell, digest(cell.parts)) for cell in wanted]
+    sound = {key for _, key in keyed if key in records and store.payload_is_there(records[key])}
+    newest = _by_identity(records.values()) if len(sound) < len(keyed) else {}
+    return [
+        _found(cell, key, records[key]) if key in sound else _missing(cell, key, newest.get(digest(cell.identity)))
+        for cell, key in keyed
+    ]
 
 
-def _planned(
-    cell: Cell, store: Store, records: Mapping[str, Mapping[str, Any]], newest: Mapping[str, Mapping[str, Any]]
-) -> PlannedCell:
-    key = digest(cell.parts)
-    record = records.get(key)
-    if record is not None and store.payload_is_there(record):
-        states: dict[str, State] = {"ok": "done", "skipped": "skipped"}
-        return PlannedCell(cell, key, states.get(record["status"], "failed"), record)
-    old = newest.get(digest(cell.identity))
+def _found(cell: Cell, key: str, record: Mapping[str, Any]) -> PlannedCell:
+    states: dict[str, State] = {"ok": "done", "skipped": "skipped"}
+    return PlannedCell(cell, key, states.get(record["status"], "failed"), record)
+
+
+def _missing(cell: Cell, key: str, old: Mapping[str, Any] | None) -> PlannedCell:
     return PlannedCell(cell, key, "stale" if old else "todo", old)
 
 
 def without_rows(planned: Sequence[PlannedCell], store: Store) -> list[PlannedCell]:
     """One done cell for each data set whose labels and names the store has lost."""
-    done = {one.cell.choice.dataset.revision: one for one in planned if one.state == "done"}
+    done = {one.cell.choice.parts["dataset"]["revision"]: one for one in planned if one.state == "done"}
     return [one for revision, one in done.items() if not store.has_dataset(revision)]
 
 

@@ -88,7 +88,7 @@ def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, l
         yield address, processes[1:]
     finally:
         for process in processes:
-            process.terminate()
+            process.kill()
         for process in processes:
             process.wait()
 
