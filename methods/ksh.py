@@ -133,7 +133,7 @@ def smooth(kernel: np.ndarray, residue: Residue | np.ndarray, vector: np.ndarray
     """g(a) = -phi^T R phi and its gradient, phi(z) = 2 / (1 + e^-z) - 1 = tanh(z / 2) for sign (eq. 14, 15)."""
     phi = np.tanh(kernel @ vector / 2)
     image = residue @ phi
-    return -float(phi @ image), -kernel.T @ (image * (1 - phi**2))
+    return -float(phi @ image), -(kernel.T @ (image * (1 - phi**2)))
 
 
 def descend(kernel: np.ndarray, residue: Residue | np.ndarray, start: np.ndarray, steps: int = 500) -> np.ndarray:
