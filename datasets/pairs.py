@@ -9,6 +9,7 @@ database.txt, as for `lists:DIR`. Pairs that are not listed are unknown, neither
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -138,7 +139,7 @@ def _read_pairs(path: Path) -> list[tuple[str, str, bool, int]]:
     return rows
 
 
-def _refuse_contradictions(pairs: np.ndarray, similar: np.ndarray, where) -> None:
+def _refuse_contradictions(pairs: np.ndarray, similar: np.ndarray, where: Callable[[int], str]) -> None:
     """A pair that is given as both similar and dissimilar."""
     told: dict[tuple[int, int], tuple[int, bool]] = {}
     for row, (one, other) in enumerate(np.sort(pairs, axis=1).tolist()):

@@ -137,7 +137,7 @@ def _build(name: str, weights: str | None) -> nn.Module:
         torch.manual_seed(0)
         try:
             model: nn.Module = torchvision.models.get_model(name, weights=wanted)
-        except OSError as error:  # no network, or no room for the file
+        except (OSError, RuntimeError) as error:  # no network, no room for the file, or a file cut short
             raise UsageError(
                 f"backbone {name}: weights {wanted} cannot be downloaded ({error}); give --weights FILE"
             ) from None

@@ -2,6 +2,8 @@
 
 import json
 import multiprocessing
+import os
+import signal
 from collections import Counter
 from types import SimpleNamespace
 
@@ -217,6 +219,28 @@ def test_two_processes_share_one_cache(tmp_path):
     for one in found:
         np.testing.assert_allclose(one, slow_features(pictures(31)[5:30]), atol=1e-5)
     assert not list(folder_of(tmp_path / "f").glob("chunk-*"))
+
+
+def die_half_way(cache):
+    def progress(done, total):
+        if done >= 20:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    extract(DATASET, make(pictures(31)), "tiny", cache=cache, workers=0, progress=progress)
+
+
+def test_a_killed_process_leaves_whole_chunks(tmp_path):
+    child = multiprocessing.get_context("fork").Process(target=die_half_way, args=(tmp_path / "f",))
+    child.start()
+    child.join(60)
+    assert child.exitcode == -signal.SIGKILL
+    folder = folder_of(tmp_path / "f")
+    (folder / ".chunk-000000016.x.npy").write_bytes(b"begun")
+    counter = Counter()
+    found = extract(DATASET, make(pictures(31), counter), "tiny", cache=tmp_path / "f", workers=0)
+    np.testing.assert_allclose(found.database.features, slow_features(pictures(31)[5:30]), atol=1e-5)
+    assert sum(counter.values()) == 31 - 16
+    assert sorted(p.name for p in folder.iterdir()) == ["features.json", "features.lock", "features.npy"]
 
 
 # Files
