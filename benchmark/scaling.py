@@ -70,14 +70,10 @@ class FeatureScaling:
         """The scaled rows in order, a bounded number at a time."""
         features = _checked(features)
         if features.shape[1] != self.dimension:
-            raise UsageError(
-                f"features: {features.shape[1]} columns, expected the training set's {self.dimension}"
-            )
+            raise UsageError(f"features: {features.shape[1]} columns, expected the training set's {self.dimension}")
         size = max(1, CHUNK_BYTES // (4 * self.dimension))
         for start in range(0, len(features), size):
-            rows = np.array(
-                features[start : start + size], dtype=np.float32
-            )  # a copy: input is never modified
+            rows = np.array(features[start : start + size], dtype=np.float32)  # a copy: input is never modified
             _reject_non_finite(rows, start)
             yield self._scaled(rows)
 
@@ -95,9 +91,7 @@ class FeatureScaling:
 
 def _checked(features: np.ndarray | None) -> np.ndarray:
     if features is None:
-        raise UsageError(
-            "features: this split has none, expected (n, d); give images a backbone to extract them"
-        )
+        raise UsageError("features: this split has none, expected (n, d); give images a backbone to extract them")
     if np.ndim(features) != 2 or np.shape(features)[1] == 0:
         raise UsageError(f"features: shape {np.shape(features)}, expected (n, d) with d > 0")
     return np.asarray(features)

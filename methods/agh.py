@@ -19,11 +19,11 @@ class AGH:
     Parameters
     ----------
     anchors : int
-        Centres of k-means; 300 in the paper (sec. 5) and in the authors' code.
+        Centres of k-means; 300 in the paper and in the authors' code.
     nearest : int
         s, the anchors a row is tied to; 2 in the authors' code, to be tuned from 2 to a tenth of the anchors.
     layers : 1 or 2
-        With 2, half as many eigenvectors, and a second bit of each that splits its two sides again (sec. 4).
+        With 2, half as many eigenvectors, and a second bit of each that splits its two sides again.
     scaling : "center-l2", "center", "l2" or "none"
         How features are scaled first.
     """
@@ -96,7 +96,7 @@ def mean_width(distances: np.ndarray, nearest: int) -> float:
 
 
 def anchor_weights(distances: np.ndarray, nearest: int, width: float) -> np.ndarray:
-    """Z (eq. 3): exp(-d^2 / sigma^2) to the s nearest anchors, each row summing to 1."""
+    """Z: exp(-d^2 / sigma^2) to the s nearest anchors, each row summing to 1."""
     nearest = min(nearest, distances.shape[1])
     chosen = np.argpartition(distances, nearest - 1, axis=1)[:, :nearest]
     close = np.take_along_axis(distances, chosen, axis=1).astype(np.float64)
@@ -107,7 +107,7 @@ def anchor_weights(distances: np.ndarray, nearest: int, width: float) -> np.ndar
 
 
 def smooth_vectors(weights: np.ndarray, count: int) -> np.ndarray:
-    """W = sqrt(n) Lambda^-1/2 V Sigma^-1/2, so that Z W holds graph eigenvectors of unit variance (eq. 6)."""
+    """W = sqrt(n) Lambda^-1/2 V Sigma^-1/2, so that Z W holds graph eigenvectors of unit variance."""
     root = np.sqrt(np.maximum(weights.sum(axis=0), VANISHING))
     scaled = weights / root
     values, vectors = np.linalg.eigh(scaled.T @ scaled)
@@ -116,7 +116,7 @@ def smooth_vectors(weights: np.ndarray, count: int) -> np.ndarray:
 
 
 def second_thresholds(weights: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(b+, b-) of each eigenvector: v - b+ on its positive side and b- - v on the other are the second bit (sec. 4).
+    """(b+, b-) of each eigenvector: v - b+ on its positive side and b- - v on the other are the second bit.
 
     With g = |v|, p = [v > 0] and L the graph's Laplacian, y = g - b+ p + b- (1 - p) has least y^T L y with zero
     sum. Since L 1 = 0, that is b+ + b- = p^T L g / p^T L p; the zero sum then gives each of the two.

@@ -11,12 +11,12 @@ from benchmark.shallow import encode_rows, principal_directions, signs
 
 @register_method("itq", title="ITQ", family="unsupervised", paper="Gong & Lazebnik, CVPR 2011")
 class ITQ:
-    """Minimises ||B - V R||^2 over codes B and orthogonal R, V the top principal components (eq. 2).
+    """Minimises ||B - V R||^2 over codes B and orthogonal R, V the top principal components.
 
     Parameters
     ----------
     iterations : int
-        Alternations of codes and rotation; 50 in the paper (sec. 2.2) and in the authors' ITQ.m.
+        Alternations of codes and rotation; 50 in the paper and in the authors' ITQ.m.
     scaling : "center-l2", "center", "l2" or "none"
         How features are scaled first; PCA then removes the mean of the scaled rows.
     """
@@ -51,11 +51,11 @@ class ITQ:
 
 
 def random_rotation(bits: int, seed: int) -> np.ndarray:
-    """The orthogonal factor of a Gaussian matrix (where the paper starts, sec. 2.2)."""
+    """The orthogonal factor of a Gaussian matrix (where the paper starts)."""
     return np.linalg.qr(np.random.default_rng(seed).standard_normal((bits, bits)))[0]
 
 
 def best_rotation(components: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Orthogonal Procrustes (sec. 2.2): with B^T V = A S C^T, ||B - V R|| is least at R = C A^T."""
+    """Orthogonal Procrustes: with B^T V = A S C^T, ||B - V R|| is least at R = C A^T."""
     left, _, right = np.linalg.svd(codes.T.astype(np.float64) @ components)
     return right.T @ left.T

@@ -12,12 +12,12 @@ from benchmark.shallow import encode_rows, fix_signs, gaussian, sample, signs, s
 
 @register_method("ksh", title="KSH", family="supervised", needs="similarity", paper="Liu et al., CVPR 2012")
 class KSH:
-    """Minimises ||(1/K) sum_r y_r y_r^T - S||^2, y_r = sign(Kbar a_r), one bit after the other (eq. 9, 10).
+    """Minimises ||(1/K) sum_r y_r y_r^T - S||^2, y_r = sign(Kbar a_r), one bit after the other.
 
     Parameters
     ----------
     anchors : int
-        Rows the kernel compares with; 300 in the paper (sec. 5) and in the authors' KSH_demo.m.
+        Rows the kernel compares with; 300 in the paper and in the authors' KSH_demo.m.
     pairs_among : int
         Rows l whose l x l pairs are learned from; the paper uses 1,000 to 2,000. Cost and memory grow with l^2.
     width : float or None
@@ -77,7 +77,7 @@ def learned_pairs(similarity: Similarity, count: int, rng: np.random.Generator) 
 
 
 def greedy_projections(kernel: np.ndarray, pairs: np.ndarray, bits: int) -> np.ndarray:
-    """The vectors a_1..a_K as columns: each bit takes what it can of the residue R = K S - sum y y^T (eq. 10)."""
+    """The vectors a_1..a_K as columns: each bit takes what it can of the residue R = K S - sum y y^T."""
     from scipy import linalg
 
     anchors = kernel.shape[1]
@@ -88,7 +88,7 @@ def greedy_projections(kernel: np.ndarray, pairs: np.ndarray, bits: int) -> np.n
     quadratic = bits * (kernel.T @ pairs @ kernel)
     projections = []
     for _ in range(bits):
-        # Spectral start (eq. 13): the top generalised eigenvector, scaled so that ||Kbar a||^2 = l.
+        # Spectral start: the top generalised eigenvector, scaled so that ||Kbar a||^2 = l.
         _, top = linalg.eigh(quadratic, gram, subset_by_index=[anchors - 1, anchors - 1])
         start = fix_signs(top)[:, 0] * np.sqrt(len(kernel))
         refined = descend(single, residue, start.astype(np.float32)).astype(np.float64)
@@ -130,7 +130,7 @@ def explained(residue: Residue | np.ndarray, code: np.ndarray) -> float:
 
 
 def smooth(kernel: np.ndarray, residue: Residue | np.ndarray, vector: np.ndarray) -> tuple[float, np.ndarray]:
-    """g(a) = -phi^T R phi and its gradient, phi(z) = 2 / (1 + e^-z) - 1 = tanh(z / 2) for sign (eq. 14, 15)."""
+    """g(a) = -phi^T R phi and its gradient, phi(z) = 2 / (1 + e^-z) - 1 = tanh(z / 2) for sign."""
     phi = np.tanh(kernel @ vector / 2)
     image = residue @ phi
     return -float(phi @ image), -(kernel.T @ (image * (1 - phi**2)))

@@ -11,7 +11,7 @@ from benchmark.shallow import encode_rows, gaussian, sample, signs, squared_dist
 
 @register_method("sdh", title="SDH", family="supervised", needs="labels", paper="Shen et al., CVPR 2015")
 class SDH:
-    """Minimises ||Y - B W||^2 + lambda ||W||^2 + nu ||B - Phi P||^2 over codes B, W and P (eq. 4).
+    """Minimises ||Y - B W||^2 + lambda ||W||^2 + nu ||B - Phi P||^2 over codes B, W and P.
 
     W classifies the codes, P predicts them from the kernel. Rows without a label say nothing about classes and
     are left out of training.
@@ -19,13 +19,13 @@ class SDH:
     Parameters
     ----------
     anchors : int
-        Training rows the Gaussian kernel compares with; 1,000 in the paper (sec. 4) and in demo_SDH.m.
+        Training rows the Gaussian kernel compares with; 1,000 in the paper and in demo_SDH.m.
     iterations : int
         Rounds of codes, classifier, projection; 5 in demo_SDH.m.
     classifier_weight : float
-        lambda; 1 in the paper (sec. 4).
+        lambda; 1 in the paper and in demo_SDH.m.
     projection_weight : float
-        nu; 1e-5 in the paper (sec. 4).
+        nu; 1e-5 in the paper and in demo_SDH.m.
     ridge : float
         Added to Phi^T Phi; 0.01 in the authors' RRC.m.
     sigma : float or None
@@ -83,14 +83,14 @@ class SDH:
         return self
 
     def alternate(self, phi: np.ndarray, targets: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """Algorithm 1: codes, then classifier, then projection, round by round; returns the projection P."""
+        """Classifier, codes and projection in turn (G-, B- and F-step), round by round; returns the projection P."""
         from scipy import linalg
 
         factor = linalg.cho_factor(phi.T @ phi + self.ridge * np.eye(phi.shape[1]))
-        projection = linalg.cho_solve(factor, phi.T @ codes.astype(np.float64))  # eq. 6
+        projection = linalg.cho_solve(factor, phi.T @ codes.astype(np.float64))
         for _ in range(self.iterations):
             classifier = best_classifier(codes, targets, self.classifier_weight)
-            pull = targets @ classifier.T + self.projection_weight * (phi @ projection)  # Q of eq. 9
+            pull = targets @ classifier.T + self.projection_weight * (phi @ projection)  # Q
             codes = best_codes(codes, classifier, pull)
             projection = linalg.cho_solve(factor, phi.T @ codes.astype(np.float64))
         return projection
@@ -117,13 +117,13 @@ def with_bias(kernel: np.ndarray) -> np.ndarray:
 
 
 def best_classifier(codes: np.ndarray, targets: np.ndarray, weight: float) -> np.ndarray:
-    """W = (B^T B + lambda I)^-1 B^T Y (eq. 5), K x c."""
+    """W = (B^T B + lambda I)^-1 B^T Y, K x c: the G-step."""
     codes = codes.astype(np.float64)
     return np.linalg.solve(codes.T @ codes + weight * np.eye(codes.shape[1]), codes.T @ targets)
 
 
 def best_codes(codes: np.ndarray, classifier: np.ndarray, pull: np.ndarray, sweeps: int = 10) -> np.ndarray:
-    """Discrete cyclic coordinate descent (eq. 10): b_k = sign(q_k - B' W' w_k), where 0 keeps the bit.
+    """The B-step, discrete cyclic coordinate descent: b_k = sign(q_k - B' W' w_k), where 0 keeps the bit.
 
     Never raises the objective; stops when a sweep changes nothing.
     """

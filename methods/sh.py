@@ -43,7 +43,7 @@ class SH:
         return encode_rows(split, self.scaler, self.eigenfunctions)
 
     def eigenfunctions(self, rows: np.ndarray) -> np.ndarray:
-        """cos(k pi (v - low) / range): outside the box they go on as waves (sec. 4)."""
+        """cos(k pi (v - low) / range): outside the box they go on as waves."""
         return np.cos((rows @ self.directions - self.low) * self.frequencies)
 
 

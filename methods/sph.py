@@ -20,7 +20,7 @@ class SpH:
     rounds : int
         Most moves of the centres; the paper moves until the tolerances hold, which on some data is never.
     mean_tolerance, deviation_tolerance : float
-        Of the shared quarters, as parts of n / 4: 0.1 and 0.15 in the paper (sec. 3.2).
+        Of the shared quarters, as parts of n / 4: 0.1 and 0.15 in the paper.
     scaling : "center-l2", "center", "l2" or "none"
         How features are scaled first.
     """
@@ -67,12 +67,12 @@ class SpH:
 
 
 def overlaps(inside: np.ndarray) -> np.ndarray:
-    """(o_ij - n/4) / (n/4), o_ij the rows in both balls i and j (sec. 3.2)."""
+    """(o_ij - n/4) / (n/4), o_ij the rows in both balls i and j."""
     member = inside.astype(np.float32)
     return (member.T @ member) * 4 / len(inside) - 1
 
 
 def repulsion(centres: np.ndarray, shared: np.ndarray) -> np.ndarray:
-    """Mean force on each centre (eq. 8, 9): f_ij = 1/2 (o_ij - n/4) / (n/4) (c_i - c_j)."""
+    """Mean force on each centre: f_ij = 1/2 (o_ij - n/4) / (n/4) (c_i - c_j)."""
     pull = shared / (2 * len(centres))
     return (pull.sum(axis=1, keepdims=True) * centres - pull @ centres).astype(centres.dtype)

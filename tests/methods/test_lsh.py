@@ -21,9 +21,7 @@ def test_positive_scale_changes_no_code():
     rows = np.random.default_rng(0).standard_normal((40, 8))
     method = LSH(64, scaling="l2").fit(Split(features=rows))
     scales = np.random.default_rng(1).uniform(0.1, 10, (40, 1))
-    np.testing.assert_array_equal(
-        method.encode(Split(features=rows * scales)), method.encode(Split(features=rows))
-    )
+    np.testing.assert_array_equal(method.encode(Split(features=rows * scales)), method.encode(Split(features=rows)))
 
 
 def test_plain_loop_over_hyperplanes():
