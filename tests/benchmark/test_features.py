@@ -147,18 +147,29 @@ def stop_after(rows):
     return progress
 
 
+def kept_rows(cache):
+    """Rows in the whole chunks that an interrupted extraction has left."""
+    return sum(len(np.load(path)) for path in folder_of(cache).glob("chunk-*.npy"))
+
+
 def test_interrupted_work_goes_on_where_it_stopped(tmp_path):
-    array, counter = pictures(31), Counter()
+    array, counter, shown = pictures(31), Counter(), []
     with pytest.raises(Stopped):
-        extract(DATASET, make(array, counter), "tiny", cache=tmp_path / "f", workers=0, progress=stop_after(20))
-    assert sorted(folder_of(tmp_path / "f").glob("chunk-*.npy"))
-    shown = []
-    again = extract(DATASET, make(array, counter), "tiny", cache=tmp_path / "f", workers=0,
-                    progress=lambda done, total: shown.append((done, total)))  # fmt: skip
+        extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0, progress=stop_after(20))
+    kept = kept_rows(tmp_path / "f")
+    assert 16 <= kept < 31
+    again = extract(
+        DATASET,
+        make(array, counter),
+        "tiny",
+        cache=tmp_path / "f",
+        workers=0,
+        progress=lambda done, total: shown.append((done, total)),
+    )
     np.testing.assert_allclose(again.query.features, slow_features(array[:5]), atol=1e-5)
-    assert shown[0] == (20, 31)  # two chunks of 8 were kept, and the first batch of the third was not
+    assert sum(counter.values()) == 31 - kept
+    assert shown[0][0] > kept
     assert shown[-1] == (31, 31)
-    assert sum(counter.values()) == 31 + 4
 
 
 def test_a_damaged_chunk_is_computed_again(tmp_path):
@@ -236,10 +247,11 @@ def test_a_killed_process_leaves_whole_chunks(tmp_path):
     assert child.exitcode == -signal.SIGKILL
     folder = folder_of(tmp_path / "f")
     (folder / ".chunk-000000016.x.npy").write_bytes(b"begun")
-    counter = Counter()
+    kept, counter = kept_rows(tmp_path / "f"), Counter()
     found = extract(DATASET, make(pictures(31), counter), "tiny", cache=tmp_path / "f", workers=0)
     np.testing.assert_allclose(found.database.features, slow_features(pictures(31)[5:30]), atol=1e-5)
-    assert sum(counter.values()) == 31 - 16
+    assert kept >= 16
+    assert sum(counter.values()) == 31 - kept
     assert sorted(p.name for p in folder.iterdir()) == ["features.json", "features.lock", "features.npy"]
 
 
