@@ -182,7 +182,7 @@ def sensitivity(drawing: Drawing) -> Any:
         usual = rows[rows["default"]]
         axes.plot(usual["x"], usual["y"], "o", ms=9, mfc="none", mec="#444444", mew=0.7, ls="none")
     if drawing.options["log"]:
-        axes.set_xscale("log")
+        _log_axis(axes, "x")
     axes.set(xlabel=drawing.options["xlabel"], ylabel=drawing.options["ylabel"])
     _titled(axes, drawing.title)
     axes.set_ylim(0, 1.08 * drawing.data["y"].max())
@@ -239,13 +239,26 @@ def training(drawing: Drawing) -> Any:
     figure, (loss, gradient) = _figure(FULL, 2.4, 2)
     for axes, name, label in ((loss, "loss", "Loss / first loss"), (gradient, "gradient_norm", "Gradient norm")):
         rows = drawing.data.dropna(subset=[name]).rename(columns={name: "y"})
-        _lines(axes, rows[rows["y"] > 0])
+        _lines(axes, rows)
         axes.set(xlabel="Step", ylabel=label)
-        if (rows["y"] > 0).any():
-            axes.set_yscale("log")
+    norms = drawing.data["gradient_norm"].dropna()
+    if len(norms) and norms.min() > 0:
+        _log_axis(gradient, "y")
     figure.suptitle(drawing.title, fontsize=9)
     _legend_below(figure, loss)
     return figure
+
+
+def _log_axis(axes: Axes, which: str) -> None:
+    """Logarithmic with plain numbers at 1, 2 and 5, which a short range needs and a long one bears."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    getattr(axes, f"set_{which}scale")("log")
+    axis = getattr(axes, f"{which}axis")
+    low, high = np.log10(getattr(axes, f"get_{which}lim")())
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high - low < 2.5 else (1.0,)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def classes(drawing: Drawing) -> Any:
@@ -258,7 +271,7 @@ def classes(drawing: Drawing) -> Any:
             axes.scatter(points["x"], points["y"], s=4, color=look(str(method)).color, alpha=0.35, linewidths=0)
     _lines(axes, binned)
     if drawing.options["log"]:
-        axes.set_xscale("log")
+        _log_axis(axes, "x")
     axes.set(xlabel="Training images of the class", ylabel=drawing.options["ylabel"])
     _titled(axes, drawing.title)
     axes.set_ylim(bottom=0)

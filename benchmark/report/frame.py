@@ -198,6 +198,13 @@ def curve_bits(cells: pd.DataFrame) -> int:
     return 64 if (bits == 64).any() else int(bits.max())
 
 
+def well_filled(sheet: Sheet) -> Sheet:
+    """Scored cells of those columns (data set x bits) that at least half of the methods have: where ranks mean much."""
+    cells = scored(sheet.cells)
+    filled = cells.groupby(["dataset", "protocol", "revision", "bits"])["method"].transform("nunique")
+    return Sheet(sheet.profile, sheet.backbone, sheet.miniature, cells[2 * filled >= cells["method"].nunique()])
+
+
 def chance_level(cells: pd.DataFrame) -> float | None:
     """MAP of a random ranking on the data set of these cells."""
     known = cells["chance_map"].dropna().tolist() if "chance_map" in cells else []

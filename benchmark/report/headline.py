@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmark.report.frame import Dataset, Sheet, methods, scored
+from benchmark.report.frame import Dataset, Sheet, methods, well_filled
 from benchmark.report.payloads import Payloads
 from benchmark.statistics import bootstrap_means, interval
 
 
 def headline(sheet: Sheet, payloads: Payloads) -> str:
     """Best and runner-up by MAP averaged over data sets and bits, the lead with its bootstrap interval."""
-    datasets = [d for d in sheet.datasets() if len(scored(sheet.of(d)))]
-    titles = dict(methods(scored(sheet.cells)))
+    sheet = well_filled(sheet)
+    datasets = sheet.datasets()
+    titles = dict(methods(sheet.cells))
     means = {m: value for m in titles if (value := _mean_map(sheet, datasets, m)) is not None}
     where = _where(sheet, datasets)
     order = sorted(means, key=lambda method: -means[method])
@@ -43,7 +44,7 @@ def _mean_map(sheet: Sheet, datasets: list[Dataset], method: str) -> float | Non
     """Mean over data sets of the mean over bits; None unless the method has every cell the others have."""
     parts = []
     for dataset in datasets:
-        cells = scored(sheet.of(dataset))
+        cells = sheet.of(dataset)
         own = cells[cells["method"] == method]
         if set(own["bits"]) != set(cells["bits"]):
             return None
@@ -57,7 +58,7 @@ def lead_interval(
     """Bootstrap over queries within each data set, averaged over data sets."""
     draws = []
     for number, dataset in enumerate(datasets):
-        cells = scored(sheet.of(dataset))
+        cells = sheet.of(dataset)
         a, b = (payloads.mean(cells[cells["method"] == method], "ap") for method in (best, second))
         if a is None or b is None or a.shape != b.shape:
             return float("nan"), float("nan")

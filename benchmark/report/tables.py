@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmark.report.frame import VARIANTS, Dataset, Sheet, chance_level, curve_bits, methods, mixtures, scored
+from benchmark.report.frame import (
+    VARIANTS,
+    Dataset,
+    Sheet,
+    chance_level,
+    curve_bits,
+    methods,
+    mixtures,
+    scored,
+    well_filled,
+)
 from benchmark.report.payloads import Payloads
 from benchmark.report.published import find, why_not_comparable
 from benchmark.report.table import DASH, Column, Entry, Table, number, text
@@ -269,16 +279,15 @@ def measure_table(sheet: Sheet, measures: Sequence[Measure], *, name: str, title
 
 
 def rank_scores(sheet: Sheet) -> tuple[list[tuple[str, str]], list[Dataset], np.ndarray]:
-    """Methods that have every cell, data sets, and mean ranks over bits (data sets x methods)."""
-    good = scored(sheet.cells)
-    datasets = [d for d in sheet.datasets() if len(scored(sheet.of(d)))]
-    tables = []
+    """Methods that have every well-filled column, data sets, and mean ranks over bits (data sets x methods)."""
+    sheet = well_filled(sheet)
+    datasets, tables = sheet.datasets(), []
     for dataset in datasets:
-        cells = scored(sheet.of(dataset))
+        cells = sheet.of(dataset)
         tables.append(cells.pivot_table(index="bits", columns="method", values="map", aggfunc="mean"))
     complete = [
         (method, label)
-        for method, label in methods(good)
+        for method, label in methods(sheet.cells)
         if all(method in table and table[method].notna().all() for table in tables)
     ]
     names = [method for method, _ in complete]
@@ -295,7 +304,7 @@ def rank_table(sheet: Sheet, payloads: Payloads, *, name: str) -> Table | None:
     mean = by_set.mean(axis=0)
     gap = critical_difference(len(rows), len(datasets))
     letters = _group_letters(mean, gap)
-    wins = _sure_wins(sheet, datasets, [method for method, _ in rows], payloads)
+    wins = _sure_wins(well_filled(sheet), datasets, [method for method, _ in rows], payloads)
     columns = [Column("Method", numeric=False), Column("mean rank")]
     columns += [Column(dataset.label, "rank, mean over bits") for dataset in datasets]
     columns += [Column("group", numeric=False), Column("wins", "sure pairwise"), Column("losses", "sure pairwise")]
