@@ -16,7 +16,7 @@ import numpy as np
 from benchmark.contracts import as_multi_hot
 from benchmark.errors import UsageError
 
-MAP_CUTOFF = 5000  # where the file does not say
+MAP_CUTOFF = 1000  # where the file does not say
 
 
 @dataclass(frozen=True)

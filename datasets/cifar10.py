@@ -40,7 +40,7 @@ class Cifar10:
         queries_per_class: int = 100,
         train_size: int = 5000,
         imbalance: str = "balanced",  # balanced, paper, groups or exponential:RHO
-        map_cutoff: int = 5000,  # k of MAP@k
+        map_cutoff: int = 1000,  # k of MAP@k
         split_seed: int = 0,
     ) -> None:
         self._root = need_root(self.name, data_root)

@@ -35,7 +35,7 @@ class ClassFolders:
         queries_per_class: int = 50,
         train_size: int = 0,  # 0: the whole database
         imbalance: str = "",  # with train_size: balanced, paper, groups or exponential:RHO
-        map_cutoff: int = 5000,  # k of MAP@k
+        map_cutoff: int = 1000,  # k of MAP@k
         split_seed: int = 0,
         skip_broken: bool = False,  # leave out images that do not decode
     ) -> None:

@@ -27,7 +27,7 @@ class ListsFolder:
         argument: str,
         data_root: Path | None = None,
         *,
-        map_cutoff: int = 5000,  # k of MAP@k
+        map_cutoff: int = 1000,  # k of MAP@k
         skip_broken: bool = False,  # leave out rows whose image is missing or does not decode
         drop_overlap: bool = False,  # leave query rows out of the database
     ) -> None:

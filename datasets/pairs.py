@@ -40,7 +40,7 @@ class PairsFile:
         argument: str,
         data_root: Path | None = None,
         *,
-        map_cutoff: int = 5000,  # k of MAP@k
+        map_cutoff: int = 1000,  # k of MAP@k
     ) -> None:
         self._path = Path(argument).expanduser()
         if not self._path.is_file():

@@ -35,7 +35,7 @@ def test_class_numbers_and_multi_hot_mean_the_same(tmp_path):
 
 def test_attributes(tmp_path):
     dataset = file_of(tmp_path)
-    assert (dataset.name, dataset.backbone, dataset.miniature, dataset.map_cutoff) == ("mine", None, False, 5000)
+    assert (dataset.name, dataset.backbone, dataset.miniature, dataset.map_cutoff) == ("mine", None, False, 1000)
     revision = dataset.revision
     assert file_of(tmp_path, map_cutoff=np.array(7)).map_cutoff == 7
     assert file_of(tmp_path, map_cutoff=np.array(7)).revision != revision
