@@ -24,14 +24,14 @@ import numpy as np
 
 from benchmark.cache import cache_dir, file_hash, locked, replacing
 from benchmark.contracts import HashDataset, Images, Splits
-from benchmark.deep.backbones import Backbone, load_backbone, transform_of, weights_id
+from benchmark.deep.backbones import Backbone, has_last, load_backbone, transform_of, weights_id
 from benchmark.errors import UsageError
 from benchmark.images import Transform
 
 Cut = Literal["penultimate", "trunk"]
 Progress = Callable[[int, int], None]  # rows done, rows in all
 CACHE_VERSION = 1
-CHUNK = 1024
+CHUNK = 256
 BATCH = 64  # divides CHUNK, so that a row meets the same batch however often the work was interrupted
 WIDE = 4096  # wider rows are kept as float16: a trunk of VGG-16 has 25,088 columns
 
@@ -57,10 +57,12 @@ def extract(
     workers: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    client: Any = None,
 ) -> Splits:
     """The same splits with the features of `backbone`, from the cache where they are there.
 
-    `workers` processes decode (default: enough), `threads` compute (default: as torch is set).
+    `workers` processes decode (default: enough), `threads` compute (default: as torch is set). With a Dask
+    `client` its workers decode and compute, each whole chunks; this side writes them.
 
     A training image that is a database image too is computed once. Broken images are UsageErrors that name
     the file and its list line.
@@ -72,9 +74,10 @@ def extract(
         with locked(folder / "features"):
             table = _open_table(folder, len(rows.source))  # another process may have finished meanwhile
             if table is None:
-                loaded = load_backbone(backbone, weights, partial)
                 with _torch_threads(threads):
-                    table = _make_table(folder, rows, loaded, cut, workers, progress)
+                    source = (backbone, weights, partial)
+                    made = _chunks_on(client, rows, source, cut) if client else _chunks(rows, source, cut, workers)
+                    table = _make_table(folder, len(rows.source), made, progress)
     parts: dict[str, Any] = {
         name: split.with_features(_take(table, rows.positions[name])) for name, split in splits.parts().items()
     }
@@ -96,7 +99,7 @@ def feature_folder(
         "revision": dataset.revision,
         "rows": _rows_hash(splits),
         "weights": weights_id(backbone, weights, partial),
-        "cut": cut,
+        "cut": cut if has_last(backbone) else "penultimate",
         "transform": transform_of(backbone).as_dict(),
     }
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
@@ -151,26 +154,65 @@ def _open_table(folder: Path, rows: int) -> np.ndarray | None:
     return table if len(table) == rows else None
 
 
-def _make_table(
-    folder: Path, rows: _Rows, backbone: Backbone, cut: Cut, workers: int | None, progress: Progress | None
-) -> np.ndarray:
-    total = len(rows.source)
+Weights = tuple[str, str | Path | None, bool]  # backbone, its weights, whether for a part of it only
+Chunks = Callable[[list[int]], Iterator[tuple[int, np.ndarray]]]  # first rows wanted -> each with its chunk
+
+
+def _make_table(folder: Path, total: int, made: Chunks, progress: Progress | None) -> np.ndarray:
     starts = range(0, total, CHUNK)
     done = {start: path for start in starts if (path := _find_chunk(folder, start)) is not None}
     counted = sum(min(CHUNK, total - start) for start in done)
-    missing = [start for start in starts if start not in done]
-    wanted = np.concatenate([rows.source[start : start + CHUNK] for start in missing] or [rows.source[:0]])
-    batches = _features(backbone, cut, decoded(rows.images, wanted, backbone.transform, workers))
-    for start in missing:
-        size = min(CHUNK, total - start)
-        parts: list[np.ndarray] = []
-        while sum(len(part) for part in parts) < size:
-            parts.append(next(batches))
-            counted += len(parts[-1])
-            if progress:
-                progress(counted, total)
-        done[start] = _write_chunk(folder, start, np.concatenate(parts))
+    for start, chunk in made([start for start in starts if start not in done]):
+        done[start] = _write_chunk(folder, start, chunk)
+        counted += len(chunk)
+        if progress:
+            progress(counted, total)
     return _assemble(folder, [done[start] for start in starts], total)
+
+
+def _chunks(rows: _Rows, weights: Weights, cut: Cut, workers: int | None) -> Chunks:
+    """Computed here, in order; decoding runs ahead over the borders of chunks."""
+
+    def made(missing: list[int]) -> Iterator[tuple[int, np.ndarray]]:
+        backbone = load_backbone(*weights)
+        wanted = np.concatenate([rows.source[start : start + CHUNK] for start in missing] or [rows.source[:0]])
+        batches = _features(backbone, cut, decoded(rows.images, wanted, backbone.transform, workers))
+        for start in missing:
+            size = min(CHUNK, len(rows.source) - start)
+            parts: list[np.ndarray] = []
+            while sum(len(part) for part in parts) < size:
+                parts.append(next(batches))
+            yield start, np.concatenate(parts)
+
+    return made
+
+
+def _chunks_on(client: Any, rows: _Rows, weights: Weights, cut: Cut) -> Chunks:
+    """Computed by the workers of a Dask cluster, in whatever order; a few are under way at a time."""
+
+    def made(missing: list[int]) -> Iterator[tuple[int, np.ndarray]]:
+        from distributed import as_completed
+
+        images = client.scatter([rows.images], broadcast=True, hash=False)[0]
+        running, started, most = as_completed(loop=client.loop), {}, 2 * max(1, sum(client.nthreads().values()))
+        for start in missing:
+            wanted = rows.source[start : start + CHUNK]
+            future = client.submit(_chunk, images, wanted, weights, cut, pure=False)
+            started[future.key] = start
+            running.add(future)
+            if running.count() >= most:
+                ready = next(running)
+                yield started[ready.key], ready.result()
+        for ready in running:
+            yield started[ready.key], ready.result()
+
+    return made
+
+
+def _chunk(images: list[Images], wanted: np.ndarray, weights: Weights, cut: Cut) -> np.ndarray:
+    """On a worker: one chunk, in the same batches as anywhere."""
+    backbone = load_backbone(*weights)
+    return np.concatenate(list(_features(backbone, cut, decoded(images, wanted, backbone.transform, 0))))
 
 
 def _find_chunk(folder: Path, start: int) -> Path | None:

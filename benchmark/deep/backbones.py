@@ -66,6 +66,11 @@ def weights_id(name: str, weights: str | Path | None = None, partial: bool = Fal
     return f"{name}:{weights_name(weights, partial)}"
 
 
+def has_last(name: str) -> bool:
+    """Whether anything lies between trunk and penultimate features; where not, both are the same."""
+    return name == MINI or name.startswith(("alexnet", "vgg", "mobilenet_v3"))
+
+
 def transform_of(name: str) -> Transform:
     """Squares of the size the network was trained on, with a margin of an eighth: 256 cut to 224 for most."""
     if name == MINI:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.deep.backbones import load_backbone, transform_of, weights_id
+from benchmark.deep.backbones import has_last, load_backbone, transform_of, weights_id
 from benchmark.errors import UsageError
 from benchmark.vision import torchvision
 
@@ -42,6 +42,12 @@ def test_penultimate_features_are_the_last_layers_input(name):
 def test_the_papers_networks_have_the_papers_dimensions():
     assert load_backbone("alexnet", "random").dimension == 4096
     assert load_backbone("resnet50", "random").dimension == 2048
+
+
+@pytest.mark.parametrize("name", ["alexnet", "resnet18", "mobilenet_v2", "mobilenet_v3_small", "squeezenet1_1"])
+def test_without_layers_behind_the_trunk_both_cuts_are_one(name):
+    backbone = load_backbone(name, "random")
+    assert has_last(name) == bool(list(backbone.last.parameters()))
 
 
 def test_sizes_are_those_of_torchvision():

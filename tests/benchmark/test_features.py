@@ -123,7 +123,7 @@ def test_rows_without_names_are_kept_apart(tmp_path):
         {"dataset": SimpleNamespace(name="tiny", revision="2")},
         {"backbone": "other"},
         {"weights": "IMAGENET1K_V2"},
-        {"cut": "trunk"},
+        {"cut": "trunk", "backbone": "alexnet"},
         {"partial": True},
     ],
 )
@@ -133,6 +133,12 @@ def test_anything_that_changes_features_changes_the_key(tmp_path, change):
     key = features.feature_folder(splits=splits, **base)
     assert features.feature_folder(splits=splits, **base) == key
     assert features.feature_folder(splits=splits, **{**base, **change}) != key
+
+
+def test_a_network_without_layers_behind_its_trunk_is_run_once():
+    splits = make(pictures(31))
+    one, two = (features.feature_folder(DATASET, splits, "resnet50", cut=cut) for cut in ("trunk", "penultimate"))
+    assert one == two
 
 
 class Stopped(Exception):
