@@ -25,6 +25,11 @@ from benchmark import Split, Splits, evaluate, get_method
 from benchmark.audit import class_groups
 from benchmark.codes import health
 from benchmark.deep import Training, load_profile
+from benchmark.deep.assembly import image_transform
+from benchmark.deep.backbones import load_backbone
+from benchmark.deep.network import Normalise
+from benchmark.deep.rows import ImageRows
+from benchmark.deep.trainer import outputs
 from benchmark.metrics import group_map
 from benchmark.seeds import generator
 
@@ -132,8 +137,9 @@ def features(arguments: argparse.Namespace) -> None:
 def images(arguments: argparse.Namespace) -> None:
     """A backbone fine-tuned end to end beside the same one frozen."""
     weights = {"alexnet": "weights_alexnet_conv.npz", "squeezenet1_1": "weights_squeezenet1_1.npz"}
-    common = dataclasses.replace(
+    frozen = dataclasses.replace(
         load_profile("quick").training,
+        train="hash",
         backbone=arguments.backbone,
         weights=str(DATA / weights[arguments.backbone]),
         partial_weights=arguments.backbone == "alexnet",
@@ -142,7 +148,7 @@ def images(arguments: argparse.Namespace) -> None:
         encode_batch=128,
     )
     whole = dataclasses.replace(
-        common,
+        frozen,
         train="all",
         augment=True,
         steps=arguments.steps,
@@ -151,12 +157,36 @@ def images(arguments: argparse.Namespace) -> None:
         decay_every=max(1, arguments.steps // 3),
     )
     for name in arguments.datasets:
-        splits = load(name, "images", 0)
-        print(f"\n{name}, {arguments.backbone} at {arguments.size} pixels, MAP@{CUTOFF[name]} (expected ties)")
+        splits = thinned(load(name, "images", 0), arguments.thin)
+        given = with_features(splits, frozen)
+        sizes = {part: len(rows) for part, rows in splits.parts().items()}
+        print(f"\n{name}, {arguments.backbone} at {arguments.size} pixels, {sizes}, MAP@{CUTOFF[name]} (expected ties)")
         print_head(["bits", "method", "trained"])
         for bits, method in itertools.product(arguments.bits, arguments.methods):
-            for trained, training in (("hash layer", dataclasses.replace(common, train="hash")), ("everything", whole)):
-                print_row([str(bits), method, trained], [run(name, splits, method, bits, 0, training)])
+            print_row([str(bits), method, "hash layer"], [run(name, given, method, bits, 0, frozen)])
+            print_row([str(bits), method, "everything"], [run(name, splits, method, bits, 0, whole)])
+
+
+def thinned(splits: Splits, every: int) -> Splits:
+    """Every so manieth query and database row: a processor encodes images slowly."""
+    query, database = (part.take(np.arange(0, len(part), every)) for part in (splits.query, splits.database))
+    return Splits(splits.train, query, database)
+
+
+def with_features(splits: Splits, training: Training) -> Splits:
+    """The same rows with the frozen backbone's features instead of images, computed once for all methods."""
+    from torch import nn
+
+    assert training.backbone is not None
+    backbone = load_backbone(training.backbone, training.weights, training.partial_weights)
+    transform = image_transform(backbone.transform, training)
+    module = nn.Sequential(Normalise(transform), backbone.trunk, backbone.last)
+    features = {
+        name: Split(features=outputs(module, ImageRows(part.images, transform), training), labels=part.labels)
+        for name, part in splits.parts().items()
+        if part.images is not None
+    }
+    return Splits(**features)
 
 
 def tune(arguments: argparse.Namespace) -> None:
@@ -196,6 +226,7 @@ def main() -> None:
     parser.add_argument("--features", default="features_lite0", choices=("features_lite0", "features_alexnet"))
     parser.add_argument("--backbone", default="squeezenet1_1", choices=("squeezenet1_1", "alexnet"))
     parser.add_argument("--size", type=int, default=64, help="pixels shown to the backbone")
+    parser.add_argument("--thin", type=int, default=1, help="score every so manieth query and database image")
     parser.add_argument("--steps", type=int, default=100, help="of end-to-end training")
     parser.add_argument("--batch", type=int, default=64, help="images in each stream of end-to-end training")
     parser.add_argument("--learning-rate", type=float, default=0.001, help="of the backbone, end to end")

@@ -10,6 +10,7 @@ from benchmark.seeds import generator
 
 ROWS = 128  # whose entries of one bit are moved together
 STEPS = (1.0, 0.5, 0.25, 0.125)  # fractions of the joint step to try: alone each is safe, together they overshoot
+POWERS = np.array([[step**power for power in (1, 2, 3, 4)] for step in STEPS])
 
 
 @register_method("cnnh", title="CNNH", family="deep", input="images", needs="similarity", paper="Xia et al., AAAI 2014")
@@ -61,40 +62,46 @@ def improve(codes: np.ndarray, rows: np.ndarray, target: np.ndarray, known: np.n
     bits = codes.shape[1]
     gap = known * (codes[rows] @ codes.T - bits * target)  # L = H H^T - K S, the rows at hand
     for bit in range(bits):
-        move = joint_step(codes[:, bit], rows, gap, known)
-        if move is None:
-            continue
-        column = codes[:, bit].copy()
-        codes[rows, bit] = np.clip(column[rows] + move, -1, 1)
-        gap += known * (np.outer(codes[rows, bit], codes[:, bit]) - np.outer(column[rows], column))
+        column = np.ascontiguousarray(codes[:, bit])
+        move = joint_step(column, rows, gap, known)
+        if move is not None:  # L grows by d h^T + h d^T + d d^T
+            gap += known * np.outer(move, column)
+            codes[rows, bit] = np.clip(column[rows] + move, -1, 1)
+            gap[:, rows] += known[:, rows] * np.outer(codes[rows, bit], move)
 
 
 def joint_step(column: np.ndarray, rows: np.ndarray, gap: np.ndarray, known: np.ndarray) -> np.ndarray | None:
     """How far to move these rows' entries of `column`; None where no fraction of Newton's step lowers the loss."""
     entries = column[rows]
-    slope, curvature = derivatives(column, rows, gap, known)
+    pull, weight = gap @ column, known @ column**2
+    slope, curvature = derivatives(pull, weight, entries, gap[np.arange(len(rows)), rows])
     newton = -slope / np.where(curvature > 0, curvature, 1)
-    uphill = np.where(slope > 0, -2.0, 2.0)  # where the loss is not convex in an entry: to the better end
-    move = np.clip(np.where(curvature > 0, newton, uphill), -1 - entries, 1 - entries)
-    changes = [loss_change(step * move, column, rows, gap, known) for step in STEPS]
+    to_the_end = np.where(slope > 0, -2, 2)  # where the loss is not convex in an entry: the lower end
+    move = np.clip(np.where(curvature > 0, newton, to_the_end), -1 - entries, 1 - entries).astype(np.float32)
+    changes = POWERS @ loss_change(move, entries, pull, weight, gap[:, rows], known[:, rows])
     best = int(np.argmin(changes))
     return STEPS[best] * move if changes[best] < 0 else None
 
 
 def derivatives(
-    column: np.ndarray, rows: np.ndarray, gap: np.ndarray, known: np.ndarray
+    pull: np.ndarray, weight: np.ndarray, entries: np.ndarray, own: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """First and second derivative of the loss in each entry: 4 L_i.h and 4 (||h||^2 + h_i^2 + L_ii)."""
-    own = gap[np.arange(len(rows)), rows]
-    return 4 * gap @ column, 4 * (known @ column**2 + column[rows] ** 2 + own)
+    return 4 * pull, 4 * (weight + entries**2 + own)
 
 
-def loss_change(move: np.ndarray, column: np.ndarray, rows: np.ndarray, gap: np.ndarray, known: np.ndarray) -> float:
-    """What moving all these entries at once adds to the loss, exactly."""
-    entries = column[rows]
-    cross = np.outer(move, entries)
-    inner = cross + cross.T + np.outer(move, move)  # the change of L among the rows themselves
-    within, mask = gap[:, rows], known[:, rows]
-    outside = 2 * move @ (gap @ column) - 2 * move @ (within @ entries)
-    squares = move**2 @ (known @ column**2 - mask @ entries**2)
-    return float(2 * outside + 2 * squares + (2 * within * inner + mask * inner**2).sum())
+def loss_change(
+    move: np.ndarray, entries: np.ndarray, pull: np.ndarray, weight: np.ndarray, within: np.ndarray, mask: np.ndarray
+) -> np.ndarray:
+    """What moving all these entries by x `move` adds to the loss, exactly: its coefficients of x, x^2, x^3, x^4."""
+    linear = np.outer(move, entries)
+    linear, square = linear + linear.T, np.outer(move, move)  # the change of L among the rows themselves
+    outside = 4 * move @ (pull - within @ entries), 2 * move**2 @ (weight - mask @ entries**2)
+    return np.array(
+        [
+            outside[0] + 2 * (within * linear).sum(),
+            outside[1] + (2 * within * square + mask * linear**2).sum(),
+            2 * (mask * linear * square).sum(),
+            (mask * square**2).sum(),
+        ]
+    )

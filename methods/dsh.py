@@ -8,11 +8,10 @@ from benchmark.deep import Codes, PairBlock, PairwiseMethod, Training, torch
 
 @register_method("dsh", title="DSH", family="deep", input="images", needs="similarity", paper="Liu et al., CVPR 2016")
 class DSH(PairwiseMethod):
-    """L = mean_ij [s D/2 + (1 - s) max(m - D, 0)/2] + a mean_i || |u_i| - 1 ||_1, D = ||u_i - u_j||^2, over K.
+    """L = mean_ij [s D/2 + (1 - s) max(m - D, 0)/2] + a mean_i || |u_i| - 1 ||_1, D = ||u_i - u_j||^2, m = 2K.
 
-    m = 2K is on the squared distance: for codes of +-1 it asks for a Hamming distance of K/2. The division by K
-    keeps the gradient of one bit the same at every code length; the paper retrains at a lower rate instead. Pairs are
-    those of two streams, where the paper pairs one batch with itself.
+    The margin is on the squared distance: for codes of +-1 it asks for a Hamming distance of K/2. Pairs are those of
+    two streams, where the paper pairs one batch with itself.
     """
 
     def __init__(
@@ -32,4 +31,4 @@ class DSH(PairwiseMethod):
         distance, similar = codes.squared_distance(), similarity.similar
         apart = (self.margin * self.bits - distance).clamp_min(0)
         pairs = similarity.mean(torch.where(similar > 0, distance, apart)) / 2
-        return pairs / self.bits + self.quantization * (codes.both.abs() - 1).abs().mean()
+        return pairs + self.quantization * (codes.both.abs() - 1).abs().sum(1).mean()

@@ -29,6 +29,7 @@ class DeepMethod:
     """
 
     info: ClassVar[MethodInfo]
+    rate: ClassVar[float] = 1.0  # learning rate against the profile's, for a loss whose gradients differ in kind
 
     def __init__(
         self, bits: int, seed: int = 0, *, scaling: str = "center-l2", training: Training | None = None

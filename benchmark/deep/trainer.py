@@ -135,7 +135,7 @@ def _start(method: DeepMethod, network: HashNetwork, device: torch.device) -> Ru
 
 def _step(method: DeepMethod, run: Run, inputs: torch.Tensor, target: Any, step: int) -> None:
     training = method.training
-    _set_rates(run.optimizer, training, step)
+    set_rates(run.optimizer, training, step, method.rate)
     run.optimizer.zero_grad(set_to_none=True)
     with torch.autocast(inputs.device.type, enabled=run.scaler.is_enabled()):
         raw = run.network(inputs)
@@ -164,8 +164,9 @@ def _batches(method: DeepMethod, rows: Rows, steps: range) -> Iterator[tuple[int
     return ahead(batch, steps, training.num_workers)
 
 
-def _set_rates(optimizer: torch.optim.Optimizer, training: Training, step: int) -> None:
-    rate = training.learning_rate * training.decay ** (step // training.decay_every)
+def set_rates(optimizer: torch.optim.Optimizer, training: Training, step: int, factor: float = 1.0) -> None:
+    """The learning rates of this step, by part of the network."""
+    rate = factor * training.learning_rate * training.decay ** (step // training.decay_every)
     for group in optimizer.param_groups:
         group["lr"] = rate * group["rate"]
 

@@ -39,7 +39,9 @@ def test_derivatives_against_finite_differences(stage: Any, masked: bool) -> Non
     known = known if masked else np.ones_like(known)
     rows, bit, tiny = np.arange(5, 12), 2, 1e-4
     gap = (known * (codes @ codes.T - codes.shape[1] * target))[rows]
-    slope, curvature = stage.derivatives(codes[:, bit], rows, gap, known[rows])
+    column = codes[:, bit]
+    own = gap[np.arange(len(rows)), rows]
+    slope, curvature = stage.derivatives(gap @ column, known[rows] @ column**2, column[rows], own)
     for place, row in enumerate(rows):
         values = []
         for step in (-tiny, 0, tiny):
@@ -55,10 +57,14 @@ def test_joint_change_of_the_loss_is_exact(stage: Any) -> None:
     rows, bit = np.arange(4, 15), 1
     gap = (known * (codes @ codes.T - codes.shape[1] * target))[rows]
     move = np.random.default_rng(2).uniform(-0.5, 0.5, len(rows))
-    moved = codes.copy()
-    moved[rows, bit] += move
-    expected = loss_of(moved, target, known) - loss_of(codes, target, known)
-    assert stage.loss_change(move, codes[:, bit], rows, gap, known[rows]) == pytest.approx(expected)
+    column, mask = codes[:, bit], known[rows]
+    within = gap[:, rows], mask[:, rows]
+    coefficients = stage.loss_change(move, column[rows], gap @ column, mask @ column**2, *within)
+    for fraction in (1.0, 0.5, 0.1):
+        moved = codes.copy()
+        moved[rows, bit] += fraction * move
+        expected = loss_of(moved, target, known) - loss_of(codes, target, known)
+        assert coefficients @ fraction ** np.arange(1, 5) == pytest.approx(expected)
 
 
 def test_stage_one_never_raises_its_loss(stage: Any) -> None:

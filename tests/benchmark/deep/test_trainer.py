@@ -16,7 +16,7 @@ from benchmark import Split, TrainingFailed, UsageError, get_method, register_me
 from benchmark.deep import Codes, PairBlock, PairwiseMethod, Training, assembly
 from benchmark.deep.backbones import Backbone
 from benchmark.deep.network import HashNetwork, hash_layer, parameter_groups
-from benchmark.deep.trainer import _set_rates
+from benchmark.deep.trainer import set_rates
 from benchmark.images import ImageArrays, Transform
 from benchmark.registry import methods
 
@@ -95,7 +95,7 @@ def test_rates_of_backbone_hash_layer_and_biases() -> None:
     training = Training(learning_rate=0.1, decay=0.5, decay_every=100)
     network = HashNetwork(nn.Linear(3, 4), nn.Identity(), hash_layer(4, 2, 0.01))
     optimizer = torch.optim.SGD(parameter_groups(network, training), lr=0.0, momentum=0.9)
-    _set_rates(optimizer, training, step=199)
+    set_rates(optimizer, training, step=199)
     rates = [group["lr"] for group in optimizer.param_groups]
     assert rates == pytest.approx([0.05, 0.1, 0.5, 1.0])
     assert [group["weight_decay"] for group in optimizer.param_groups] == [5e-4, 0, 5e-4, 0]
