@@ -14,11 +14,11 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from benchmark.errors import UsageError
+from benchmark.parcels import at_home, lacking, named_paths, pack, send
 from benchmark.supervise import INTERRUPTED, LOG_LIMIT, Ending, Flag, Limits, start_server, supervise
 from benchmark.worker import Request
 
@@ -32,6 +32,8 @@ class Cluster:
 
     def __init__(self, client: Any, modules: Sequence[str]) -> None:
         self.client, self.modules = client, tuple(modules)
+        self._sent: set[str] = set()
+        self._sending = threading.Lock()
 
     @property
     def workers(self) -> int:
@@ -51,6 +53,8 @@ class Cluster:
         stop: Flag | None = None,
     ) -> Ending:
         """Run `task(argument)` in a process of its own on some worker and say how it ended."""
+        if isinstance(argument, Request):
+            self._send(named_paths(argument))
         ending = INTERRUPTED
         for _ in range(LOST_TRIES):
             key = f"hashbench-{uuid.uuid4().hex}"
@@ -62,6 +66,15 @@ class Cluster:
             with contextlib.suppress(OSError):
                 log.write_bytes(text)
         return ending
+
+    def _send(self, paths: Sequence[str]) -> None:
+        """See to it that every worker has these files and folders."""
+        with self._sending:
+            new = [path for path in paths if path not in self._sent]
+            missing = self.client.run(lacking, new) if new else {}
+            for path in {path for some in missing.values() for path in some}:
+                send(self.client, pack(path))
+            self._sent.update(new)
 
     def _awaited(self, future: Any, stop: Flag | None) -> tuple[Ending, bytes]:
         done = threading.Event()
@@ -108,16 +121,9 @@ def carry_out(
     stop = Cancelled(distributed.get_worker(), key)
     with tempfile.TemporaryDirectory(prefix="hashbench-log-") as folder:
         log = Path(folder) / "log"
-        ending = supervise(task, at_home(argument), limits, log, stop)
+        mine = at_home(argument) if isinstance(argument, Request) else argument
+        ending = supervise(task, mine, limits, log, stop)
         return ending, log.read_bytes()[-LOG_LIMIT:] if log.is_file() else b""
-
-
-def at_home(argument: Any) -> Any:
-    """A request as this machine can carry it out: without a snapshot file where the results folder is out of sight."""
-    if isinstance(argument, Request) and argument.checkpoint:
-        results = Path(argument.checkpoint).parent.parent
-        return argument if results.is_dir() else replace(argument, checkpoint=None)
-    return argument
 
 
 @contextlib.contextmanager
@@ -141,11 +147,21 @@ def connect(address: str, modules: Sequence[str] = ()) -> Iterator[Cluster]:
         else:
             target = address
         try:
-            client = distributed.Client(target, timeout=CONNECT_SECONDS, set_as_default=False)
+            client = distributed.Client(target, timeout=CONNECT_SECONDS)
         except (OSError, TimeoutError, ValueError) as error:
             raise UsageError(f"--dask {address}: no scheduler answers there ({type(error).__name__})") from None
         stack.enter_context(client)
         yield Cluster(client, modules)
+
+
+@contextlib.contextmanager
+def client_of(address: str | None) -> Iterator[Any]:
+    """A Dask client for work that can be shared: features of images, counting. None where no address is given."""
+    if address is None:
+        yield None
+        return
+    with connect(address) as cluster:
+        yield cluster.client
 
 
 def _workers(address: str) -> int:

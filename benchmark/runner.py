@@ -107,9 +107,9 @@ class Run:
         `without_rows` are done cells of whose data set the store has lost the labels and names.
         """
         modules = shared_modules([planned.cell for planned in (*todo, *without_rows)])
-        with stopping_on_signals(self.stop), self._somewhere(modules) as (place, at_once):
+        with stopping_on_signals(self.stop), self._somewhere(modules) as (place, at_once, scheduler):
             self.store.sweep()
-            self._prepare([*without_rows, *todo], place)
+            self._prepare([*without_rows, *todo], scheduler)
             waiting = list(todo)
             while waiting and not self.stop.is_set():
                 waiting = self._pass(waiting, place, at_once)
@@ -119,20 +119,20 @@ class Run:
         return self.summary
 
     @contextmanager
-    def _somewhere(self, modules: Sequence[str]) -> Iterator[tuple[Place, int]]:
-        """Where the cells run, and how many at once."""
+    def _somewhere(self, modules: Sequence[str]) -> Iterator[tuple[Place, int, str | None]]:
+        """Where the cells run, how many at once, and the address of the cluster's scheduler."""
+        start_server(self.options.threads, modules)
         if self.options.dask is None:
-            start_server(self.options.threads, modules)
-            yield supervise, self.options.cells_at_once
+            yield supervise, self.options.cells_at_once, None
             return
         from benchmark.cluster import connect
 
         with connect(self.options.dask, modules) as cluster:
             self.progress.note(f"Dask: {cluster.slots} cells at once on {cluster.workers} workers")
-            yield cluster.run, max(self.options.jobs, cluster.slots)
+            yield cluster.run, max(self.options.jobs, cluster.slots), cluster.client.scheduler.address
 
-    def _prepare(self, cells: Sequence[PlannedCell], place: Place) -> None:
-        """Audit each data set, and make what its cells share once, before they compete for it."""
+    def _prepare(self, cells: Sequence[PlannedCell], scheduler: str | None) -> None:
+        """Audit each data set, and make what its cells share once, before they compete for it; a cluster helps."""
         seen = set()
         for planned in cells:
             cell, choice = planned.cell, planned.cell.choice
@@ -142,8 +142,9 @@ class Run:
             seen.add(need)
             self.progress.note(f"preparing {choice.dataset.name} for methods on {cell.method.input}")
             # Features are made while no cell runs, so by all cores, whatever a cell may use.
-            request = replace(request_for(planned, self.store, self.options), threads=usable_cores())
-            ending = place(prepare_data, request, Limits(memory=self.options.memory), None, self.stop)
+            request = request_for(planned, self.store, self.options)
+            request = replace(request, threads=usable_cores(), scheduler=scheduler)
+            ending = supervise(prepare_data, request, Limits(memory=self.options.memory), None, self.stop)
             if ending.status == "ok":
                 self._prepared(choice, *ending.value)
             elif ending.status != "interrupted":  # its cells will tell the same, each in its record

@@ -39,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--n", type=int, nargs="+", help="the N of P@N (default: 100 200 ... 1000)")
     parser.add_argument("--kernel", choices=get_args(Kernel), help="default: by the number of pairs")
     parser.add_argument("--threads", type=int, help="of the compiled kernel (default: all cores)")
+    parser.add_argument(
+        "--dask", metavar="ADDRESS", help="count on a Dask cluster, or local:N for one of N workers here"
+    )
     parser.add_argument("--json", metavar="FILE", help="write everything there, curves too; - prints it instead")
 
 
@@ -224,9 +227,12 @@ CONVENTIONS = (
 
 def score(inputs: Inputs, args: argparse.Namespace) -> dict[str, Any]:
     """Everything `score` prints and writes, as plain data and arrays."""
+    from benchmark.cluster import client_of
+
     hot = inputs.query_labels.ndim == 2
     options = {"bits": inputs.bits, "kernel": args.kernel, "threads": args.threads}
-    counts = count(*inputs.arrays, graded=hot, **options)
+    with client_of(args.dask) as client:
+        counts = count(*inputs.arrays, graded=hot, client=client, **options)
     scores = counts.score(args.k, denominator=args.denominator, empty=args.empty, n=args.n)
     if not counts.relevant.any():
         raise UsageError("labels: no query shares a label with any database item; do both files number classes alike?")

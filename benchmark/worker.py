@@ -45,6 +45,7 @@ class Request:
     plugins: Sequence[str] = ()
     threads: int = 1
     checkpoint: str | None = None
+    scheduler: str | None = None  # address of a Dask scheduler whose workers may help to make features
     fold: tuple[int, int] | None = None  # for `tune`: part i of n of the training split is held out
     with_dataset: bool = False  # also return what the store keeps of the data set
 
@@ -198,7 +199,12 @@ def _featured(dataset: HashDataset, splits: Splits, info: MethodInfo, request: R
         return splits
     cut: Cut = "trunk" if depth == "last" else "penultimate"
     weights, partial, threads = request.weights, request.partial_weights, request.threads
-    featured = extract(dataset, splits, request.backbone, weights, cut=cut, partial=partial, threads=threads)
+    from benchmark.cluster import client_of
+
+    with client_of(request.scheduler) as client:
+        featured = extract(
+            dataset, splits, request.backbone, weights, cut=cut, partial=partial, threads=threads, client=client
+        )
     train, query, database = (replace(split, images=None) for split in featured.parts().values())
     return replace(featured, train=train, query=query, database=database)
 

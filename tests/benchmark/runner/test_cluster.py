@@ -10,13 +10,20 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from benchmark import UsageError, cluster
-from benchmark.cluster import at_home, connect
+from benchmark import Split, Splits, UsageError, cluster, count, features, parcels
+from benchmark.cluster import client_of, connect
+from benchmark.deep.backbones import Backbone
+from benchmark.deep.profile import load_profile
+from benchmark.images import ImageArrays, Transform
+from benchmark.parcels import at_home
 from benchmark.supervise import Limits
+from benchmark.worker import Request
 
 HOSTILE = Path(__file__).parents[2] / "hostile"
 SLOW_START = '''
@@ -61,8 +68,85 @@ def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
         pass
 
 
-def test_other_arguments_than_requests_stay_as_they_are() -> None:
-    assert at_home("anything") == "anything"
+def request(**changes: Any) -> Request:
+    blank: dict[str, Any] = {
+        "key": "k", "identity": {}, "parts": {}, "dataset": "lsh", "data_root": None, "dataset_parameters": {},
+        "profile": load_profile("quick"), "backbone": None, "weights": None, "partial_weights": False,
+    }  # fmt: skip
+    return Request(**(blank | changes))
+
+
+def test_a_snapshot_is_kept_where_the_results_folder_is_in_sight(tmp_path: Path) -> None:
+    seen = str(tmp_path / "checkpoints" / "k.pt")
+    assert at_home(request(checkpoint=seen)).checkpoint == seen
+    assert at_home(request(checkpoint=str(tmp_path / "no" / "folder" / "k.pt"))).checkpoint is None
+
+
+def test_files_that_a_worker_does_not_see_are_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(parcels, "_received", {})
+    here = tmp_path / "here"
+    (here / "root" / "lists").mkdir(parents=True)
+    (here / "root" / "lists" / "train.txt").write_text("a 1")
+    for name in ("data.npz", "weights.pth", "plugin.py"):
+        (here / name).write_text(name)
+    asked = request(
+        dataset=f"features:{here / 'data.npz'}",
+        data_root=str(here / "root"),
+        weights=str(here / "weights.pth"),
+        plugins=(str(here / "plugin.py"),),
+    )
+    paths = parcels.named_paths(asked)
+    assert len(paths) == 4
+    assert parcels.lacking(paths) == []
+    packed = [parcels.pack(path) for path in paths]
+    assert at_home(asked) == asked
+    here.rename(tmp_path / "elsewhere")
+    assert parcels.lacking(paths) == paths
+    for parcel in packed * 2:
+        parcels.receive(parcel)
+    assert parcels.lacking(paths) == []
+    found = at_home(asked)
+    assert found.dataset.startswith("features:")
+    assert Path(found.dataset.partition(":")[2]).read_text() == "data.npz"
+    assert Path(found.weights or "").read_text() == "weights.pth"
+    assert Path(found.plugins[0]).read_text() == "plugin.py"
+    assert (Path(found.data_root or "") / "lists" / "train.txt").read_text() == "a 1"
+
+
+def test_what_is_too_large_to_send_is_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").write_bytes(b"x" * 100)
+    monkeypatch.setattr(parcels, "LIMIT", 99)
+    with pytest.raises(UsageError, match="too much to send: mount it"):
+        parcels.pack(str(tmp_path))
+
+
+def test_features_made_by_a_cluster_are_those_made_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With workers that are threads of this process, so that they have its stand-in for a backbone."""
+    import distributed
+    import torch
+
+    class Mean(torch.nn.Module):
+        def forward(self, images: torch.Tensor) -> torch.Tensor:
+            return images.mean(dim=(2, 3))
+
+    transform = Transform(resize=8, crop=6)
+    monkeypatch.setattr(features, "CHUNK", 8)
+    monkeypatch.setattr(features, "BATCH", 4)
+    monkeypatch.setattr(features, "weights_id", lambda name, weights, partial: "none")
+    monkeypatch.setattr(features, "transform_of", lambda name: transform)
+    monkeypatch.setattr(
+        features, "load_backbone", lambda *_: Backbone("mean", Mean(), torch.nn.Identity(), transform, 3, "none")
+    )
+    pictures = np.random.default_rng(0).integers(0, 256, (43, 10, 12, 3), np.uint8)
+    names = [str(number) for number in range(43)]
+    splits = Splits(*(Split(images=ImageArrays(pictures[a:b]), ids=names[a:b]) for a, b in ((5, 43), (0, 5), (5, 43))))
+    dataset: Any = SimpleNamespace(name="tiny", revision="1")
+    alone = features.extract(dataset, splits, "mean", cache=tmp_path / "alone", workers=0)
+    with distributed.Client(processes=False, n_workers=2, dashboard_address=None, set_as_default=False) as client:
+        helped = features.extract(dataset, splits, "mean", cache=tmp_path / "helped", client=client)
+    for name, split in alone.parts().items():
+        assert np.array_equal(split.features, helped.parts()[name].features)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +175,18 @@ def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, l
             process.kill()
         for process in processes:
             process.wait()
+
+
+@pytest.mark.slow
+def test_counting_uses_the_same_client(scheduler: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    codes = [rng.choice(np.array([-1, 1], np.int8), (rows, 16)) for rows in (7, 300)]
+    labels = [rng.integers(0, 4, rows) for rows in (7, 300)]
+    with client_of(scheduler[0]) as client:
+        helped = count(*codes, *labels, client=client)
+    assert np.array_equal(helped.counts, count(*codes, *labels).counts)
+    with client_of(None) as nobody:
+        assert nobody is None
 
 
 # The tests below share one cluster; the last of them takes a worker away.
