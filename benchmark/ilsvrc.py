@@ -91,6 +91,7 @@ class Ilsvrc:
             files=files,
             classes=len(CLASSES),
             class_names=CLASSES,
+            whole_paths=not self.published,
             skip_broken=self.skip_broken,
             drop_overlap=self.drop_overlap,
             remedy=f"the images come from {SIGN_UP}",

@@ -76,10 +76,10 @@ class Listing:
 
     @cached_property
     def root(self) -> Path:
-        """The first of the roots that has an image of the lists."""
+        """The first of the roots that has one of the first images."""
         train = self.lists["train"]
-        first = train.entries[:1], train.lines[:1], train.path, self.whole_paths
-        holds = (root for root in self.roots if image_index(root).find_all(*first)[0])
+        first = train.entries[:100], train.lines[:100], train.path, self.whole_paths
+        holds = (root for root in self.roots if any(image_index(root).find_all(*first)))
         return next(holds, self.roots[-1])
 
     @cached_property
@@ -152,8 +152,7 @@ class Listing:
 
     @cached_property
     def broken(self) -> dict[str, np.ndarray]:
-        """Per list, the rows whose image is missing or does not decode. Reads every image once, then
-        remembers."""
+        """Per list, the rows whose image is missing or broken. Reads every image once, then remembers."""
         distinct = sorted({path for paths in self.paths.values() for path in paths if path is not None})
         damaged = _damaged(self.root, distinct)
         return {

@@ -93,6 +93,7 @@ class MultiLabel:
             files=files,
             classes=self.classes,
             class_names=read_class_names(files["train"].parent / CLASS_NAMES),
+            whole_paths=not self.published,
             skip_broken=self.skip_broken,
             drop_overlap=self.drop_overlap,
             database_missing=missing,

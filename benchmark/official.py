@@ -1,9 +1,8 @@
-"""What the paper's data sets share: looking for published lists or the official layout, and drawn splits on
-disk.
+"""What the paper's data sets share: finding published lists or official files, and drawn splits on disk.
 
 A data set says what it needs (`Piece`s, with where each comes from), and how to make its lists from the
 official files. Drawn splits are written as list files with their hashes, so that they can be published and
-read again: those under `hashbench/NAME` of the data root come first.
+read again, as published lists or by `lists:DIR`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""`run_all.py prepare NAME`: what a data set has and lacks on disk, then its index, lists, audit and
-features.
+"""`run_all.py prepare NAME`: what a data set has and lacks on disk, then its lists, audit and features.
 
 Everything it makes is kept in the cache, so that it can be interrupted and goes on where it stopped;
 `--dry-run` only reports. The work itself is done by the data set, the audit and the feature cache.

@@ -38,6 +38,15 @@ def test_official_folders_follow_the_papers_protocol(folders):
     assert splits.query.images[0].shape == (6, 6, 3)
 
 
+def test_classes_may_use_the_same_file_names(root):
+    for wnid in CLASSES:
+        for part in ("train", "val"):
+            root.image(f"{part}/{wnid}/1.JPEG")
+    _, splits = load(root, train_size=100)
+    assert audit(splits, 10).overlap == 0
+    assert splits.query.ids[3] == f"val/{CLASSES[3]}/1.JPEG"
+
+
 def test_balanced(folders):
     dataset, splits = load(folders, "imagenet-balanced", train_size=300)
     assert set(splits.train.labels.sum(axis=0)) == {3}
