@@ -135,6 +135,8 @@ def carry_out(
     )
     with progress(len(todo)) as shown:
         summary = Run(store, options, shown).execute(todo, without_rows)
+    for label in summary.collapsed:
+        print(f"collapsed: {label}: its codes are all but constant, so its MAP is not a result", file=sys.stderr)
     for problem in summary.problems:
         print(f"problem: {problem}", file=sys.stderr)
     if summary.interrupted:

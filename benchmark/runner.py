@@ -60,6 +60,7 @@ class Summary:
 
     statuses: dict[str, str] = field(default_factory=dict)  # key -> status
     problems: list[str] = field(default_factory=list)
+    collapsed: list[str] = field(default_factory=list)  # labels of cells whose codes are not a result
     interrupted: bool = False
 
     @property
@@ -229,6 +230,8 @@ class Run:
             ending = Ending(status="failed", kind="record", message=f"the result is not plain, finite data: {error}")
             record = lost(planned.cell, request, ending).record
             self.store.commit(record)
+        if record["health"].get("collapsed"):
+            self.summary.collapsed.append(planned.cell.label)
         self._tell(planned, record["status"], told(record))
 
     def _tell(self, planned: PlannedCell, status: str, text: str) -> None:

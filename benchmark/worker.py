@@ -22,7 +22,7 @@ from benchmark.deep.profile import Profile
 from benchmark.errors import InvalidCodes, TrainingFailed
 from benchmark.evaluator import count
 from benchmark.features import Cut, extract
-from benchmark.metrics import BALL, Scores, class_map, group_map
+from benchmark.metrics import BALL, Scores, class_map, evaluate, group_map
 from benchmark.provenance import peak_memory, provenance
 from benchmark.registry import get_dataset, get_method, load_plugin
 from benchmark.seeds import derive_seed
@@ -265,12 +265,14 @@ def _score(
     labels = splits.query.labels, splits.database.labels
     counts = count(codes["query"], codes["database"], *labels, threads=threads)
     scores = counts.score(k=dataset.map_cutoff)
+    stable = evaluate(codes["query"], codes["database"], *labels, k=scores.k, ties="stable", threads=threads)
     by_group = group_map(scores.ap, splits.query.labels, outcome.record["audit"].get("groups", {}))
     outcome.record["metrics"] = {
         **headline(scores),
         "map_all": counts.score(k=None).map,
         "map_best": counts.score(k=scores.k, ties="best").map,
         "map_worst": counts.score(k=scores.k, ties="worst").map,
+        "map_stable": stable.map,  # ties in the order of the list files, as the literature's scripts have it
         "map_groups": {name: value for name, value in by_group.items() if np.isfinite(value)},
     }
     outcome.payload = payload(codes, scores, splits.query.labels)
