@@ -18,8 +18,9 @@ MANIFEST = "manifest.json"
 def render(store: Any, out: Path, *, force: bool = False, stale: Collection[str] = ()) -> Path:
     """Write the report of all records of `store` into the folder `out`; return the path of its index.html.
 
-    `stale` names the keys of records that the present code or data would not make again. Nothing is done when
-    records, report code and `stale` are those of last time; of the figures only the changed ones are redrawn.
+    `stale` names keys of records that the present code or data would not make again; they are shown as missing.
+    Nothing is done when records, report code and `stale` are those of last time; of the figures only the changed
+    ones are redrawn.
     """
     out = Path(out)
     records = list(store.records())

@@ -19,21 +19,27 @@ if TYPE_CHECKING:
 
 Record = Mapping[str, Any]
 CELL = ["method", "params", "dataset", "protocol", "bits", "seed", "profile", "backbone"]
+STALE = "stale: the method's code has changed since; run it again"
 VARIANTS = ("dph-f", "dph-w", "dph-q")
 
 
 def frame(records: Iterable[Record], stale: Collection[str] = ()) -> pd.DataFrame:
-    """One row per record, the newest record of each cell marked `current`."""
+    """One row per record, the newest record of each cell marked `current`.
+
+    A current cell whose code has changed since (its key is in `stale`, or its method has a newer result made by
+    other code) has the status "stale": it is shown as missing, with that reason, and never mixed in.
+    """
     import pandas as pd
 
     rows = [row(record) for record in records]
     table = pd.DataFrame(_with_known_datasets(rows))
     if table.empty:
         return table
-    table["current"] = ~table["key"].isin(list(stale))
-    table = table.sort_values(["current", "ended", "key"], kind="stable")
-    # Of two results of one cell the older was made by code or data that has changed since: never mixed in.
-    table["current"] &= ~table.duplicated(CELL, keep="last")
+    table = table.sort_values(["ended", "key"], kind="stable")
+    table["current"] = ~table.duplicated(CELL, keep="last")
+    newest = table.drop_duplicates("method", keep="last").set_index("method")["sources"]
+    changed = table["key"].isin(list(stale)) | (table["sources"] != table["method"].map(newest))
+    table.loc[changed & table["current"], ["status", "reason"]] = ["stale", STALE]
     table["_method"] = [method_order(m, f) for m, f in zip(table["method"], table["family"], strict=True)]
     table["_dataset"] = [dataset_order(name) for name in table["dataset"]]
     table = table.sort_values(["_dataset", "protocol", "_method", "params", "bits", "seed"], kind="stable")
@@ -223,8 +229,4 @@ def mixtures(sheet: Sheet) -> list[str]:
     for column, words in (("versions", "library versions"), ("machine", "machines")):
         if cells[column].nunique() > 1:
             said.append(f"The cells were made under {cells[column].nunique()} different {words} (see provenance).")
-    sources = cells.groupby("title")["sources"].nunique()
-    changed = ", ".join(str(title) for title in sources[sources > 1].index)
-    if changed:
-        said.append(f"Cells of {changed} were made by different versions of the method's code.")
     return said

@@ -174,7 +174,7 @@ def problems(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def stale(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Cells kept but in no table, because code or data changed since."""
+    """Records that a newer one of the same cell has replaced."""
     if frame.empty:
         return []
     old = frame[~frame["current"]]

@@ -31,7 +31,7 @@ def test_profiles_and_backbones_never_share_a_table(synthetic, undrawn, tmp_path
 
 def test_one_profile_name_with_two_contents_is_two_tables(synthetic, undrawn, tmp_path: Path) -> None:
     synthetic.cell("itq", "nus-mini", 16)
-    parts = {"profile": {"steps": 9}, "weights": "w", "evaluator": 1, "sources": {}}
+    parts = {"profile": {"steps": 9}, "weights": "w", "evaluator": 1, "sources": {"method": "s"}}
     synthetic.cell("lsh", "nus-mini", 16, parts=parts)
     render(synthetic.store, tmp_path)
     assert len([name for name in table_names(tmp_path) if name.startswith("map-quick-")]) == 2
@@ -83,14 +83,26 @@ def test_of_two_records_of_one_cell_the_newest_counts(synthetic, undrawn, tmp_pa
     index = render(synthetic.store, tmp_path)
     row = rows_of(tmp_path, "map-quick-mini-cnn")[0]
     assert float(row["NUS-WIDE-mini (miniature) 16 bits"]) == newest["metrics"]["map"]
-    assert "Stale results" in index.read_text()
+    assert "Replaced results" in index.read_text()
 
 
-def test_keys_called_stale_are_left_out(synthetic, undrawn, tmp_path: Path) -> None:
+def test_keys_called_stale_are_dashes(synthetic, undrawn, tmp_path: Path) -> None:
     synthetic.cell("itq", "nus-mini", 16)
     old = synthetic.cell("lsh", "nus-mini", 16)
     render(synthetic.store, tmp_path, stale={old["key"]})
-    assert [row["Method"] for row in rows_of(tmp_path, "map-quick-mini-cnn")] == ["ITQ", "Chance"]
+    _, lsh, _ = rows_of(tmp_path, "map-quick-mini-cnn")
+    assert lsh["NUS-WIDE-mini (miniature) 16 bits"] == ""
+    assert "code has changed" in lsh["notes"]
+
+
+def test_results_of_two_versions_of_a_methods_code_are_not_mixed(synthetic, undrawn, tmp_path: Path) -> None:
+    synthetic.cell("itq", "nus-mini", 16)
+    parts = {"profile": {}, "weights": "w", "evaluator": 1, "sources": {"method": "newer"}}
+    newer = synthetic.cell("itq", "nus-mini", 32, parts=parts)
+    render(synthetic.store, tmp_path)
+    itq, _ = rows_of(tmp_path, "map-quick-mini-cnn")
+    assert itq["NUS-WIDE-mini (miniature) 16 bits"] == ""
+    assert float(itq["NUS-WIDE-mini (miniature) 32 bits"]) == newer["metrics"]["map"]
 
 
 def test_difference_to_the_paper_only_for_the_papers_protocol(synthetic, undrawn, tmp_path: Path) -> None:
