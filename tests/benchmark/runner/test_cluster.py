@@ -204,8 +204,9 @@ def test_a_cluster_gives_the_numbers_of_a_local_run(scheduler: Any, bench: Any, 
     assert bench.statuses() == {
         "neighbour": "ok", "itq": "ok", "segfaults": "failed", "loops": "timeout", "prints": "ok",
     }  # fmt: skip
-    logs = {path.name: path.stat().st_size for path in (bench.results / "logs").iterdir()}
-    assert logs.keys() == {path.name for path in (other_bench.results / "logs").iterdir()}
+    keys = {record["cell"]["method"]: record["key"] for record in bench.store.records()}
+    assert "Segmentation fault" in bench.store.log_path(keys["segfaults"]).read_text()
+    assert 1 << 19 < bench.store.log_path(keys["prints"]).stat().st_size < 1 << 21
     assert bench.leftovers() == []
 
 

@@ -73,16 +73,28 @@ class Copycat:
 """
 
 
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("plugin") / "explosive.py"
+    path.write_text(EXPLOSIVE)
+    return path
+
+
 @pytest.fixture
-def words(tmp_path: Path) -> list[str]:
-    plugin = tmp_path / "explosive.py"
-    plugin.write_text(EXPLOSIVE)
+def words(tmp_path: Path, plugin: Path) -> list[str]:
     tuned = ["tune", "--datasets", "explosive", "--methods", "copycat", "--bits", "6", "--profile", "quick"]
     return [*tuned, "--results", str(tmp_path), "--plugin", str(plugin), "--out", str(tmp_path / "tuned.json")]
 
 
-# One test, because a plugin file defines its names once per process.
-def test_tune_finds_the_best_without_touching_queries(
+def test_tune_touches_no_query(words: list[str], tmp_path: Path) -> None:
+    assert main([*words, "--trials", "1"]) == 0
+    (winner,) = json.loads((tmp_path / "tuned.json").read_text())["winners"]
+    assert winner["params"] == {}
+    assert 0 < winner["map"] == winner["map_of_defaults"] < 1
+
+
+@pytest.mark.slow
+def test_tune_finds_the_best_and_a_tuned_run_uses_it(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*words, "--trials", "6"]) == 1  # the spoilt ones fail, and cost no other its chance
