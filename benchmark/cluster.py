@@ -140,7 +140,7 @@ def connect(address: str, modules: Sequence[str] = ()) -> Iterator[Cluster]:
                 n_workers=_workers(address),
                 threads_per_worker=1,
                 memory_limit=0,
-                dashboard_address=None,
+                dashboard_address=":0",
                 silence_logs=logging.CRITICAL,
             )
             target: Any = stack.enter_context(local)

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 POLL_SECONDS = 0.1  # between looks at the clock, the memory and the log; a result is noticed at once
+SCRATCH = "hashbench-cell-"  # how the working directories of tasks are called
 LOG_LIMIT = 1 << 20  # bytes of a cell's output that are kept
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -67,6 +68,7 @@ def start_server(threads: int, modules: Sequence[str] = ()) -> None:
     for name in THREAD_VARIABLES:
         os.environ[name] = str(threads)
     multiprocessing.get_context("forkserver").set_forkserver_preload([*modules])
+    sweep_scratch()
 
 
 def supervise(
@@ -79,22 +81,47 @@ def supervise(
     """Run `task(argument)` in its own process and say how it ended."""
     context = multiprocessing.get_context("forkserver")
     receiver, sender = context.Pipe(duplex=False)
-    scratch = tempfile.mkdtemp(prefix="hashbench-cell-")
-    arguments = (task, argument, limits, str(log) if log else os.devnull, scratch, sender)
-    process = context.Process(target=_child, args=arguments, daemon=False)
     kills = _kernel_kills()
+    with _scratch_folder() as scratch:
+        arguments = (task, argument, limits, str(log) if log else os.devnull, scratch, sender)
+        process = context.Process(target=_child, args=arguments, daemon=False)
+        try:
+            with _children_allowed():
+                process.start()
+            sender.close()
+            ending = _watch(process, receiver, limits, log, stop)
+            return _explained(ending, kills, stop)
+        finally:
+            _kill(process)
+            receiver.close()
+            if log is not None:
+                _shorten(log)
+
+
+@contextlib.contextmanager
+def _scratch_folder() -> Iterator[str]:
+    """A working directory for one task; locked, so that `sweep_scratch` can tell it from one left by a death."""
+    folder = tempfile.mkdtemp(prefix=SCRATCH)
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        with _children_allowed():
-            process.start()
-        sender.close()
-        ending = _watch(process, receiver, limits, log, stop)
-        return _explained(ending, kills, stop)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        os.makedirs(folder, exist_ok=True)  # in case it was swept before it was locked
+        yield folder
     finally:
-        _kill(process)
-        receiver.close()
-        shutil.rmtree(scratch, ignore_errors=True)
-        if log is not None:
-            _shorten(log)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(handle)
+
+
+def sweep_scratch() -> None:
+    """Remove the working directories of tasks whose runner died before it could."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
+        with contextlib.suppress(OSError):  # gone meanwhile, in use, or another user's
+            handle = os.open(folder, os.O_RDONLY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder)
+            finally:
+                os.close(handle)
 
 
 _starting = threading.Lock()

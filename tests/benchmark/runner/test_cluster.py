@@ -211,6 +211,16 @@ def test_a_cluster_gives_the_numbers_of_a_local_run(scheduler: Any, bench: Any, 
 
 
 @pytest.mark.slow
+def test_a_cell_that_takes_every_worker_with_it_is_given_up() -> None:
+    murder = "import multiprocessing, os; os.kill(multiprocessing.parent_process().pid, 9)"
+    with connect("local:1") as place:
+        ending = place.run(exec, murder, Limits())
+        assert (ending.status, ending.kind) == ("failed", "crash")
+        assert "vanished" in ending.message
+        assert place.run(abs, -1, Limits()).value == 1
+
+
+@pytest.mark.slow
 def test_an_interrupted_run_takes_its_cells_back(scheduler: Any, bench: Any) -> None:
     """The worker is free again at once, not when the cell it was given ends."""
     stop = threading.Event()

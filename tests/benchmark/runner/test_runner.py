@@ -16,6 +16,7 @@ import pytest
 
 from benchmark import runner, supervise
 from benchmark import store as store_module
+from benchmark.progress import Lines
 from benchmark.runner import Options, usable_cores
 
 ROOT = Path(__file__).parents[3]
@@ -101,6 +102,24 @@ def test_more_methods_change_no_number(bench: Any, other_bench: Any) -> None:
     other_bench.methods = ["itq", "lsh", "neighbour"]
     other_bench.run()
     assert bench.content().items() <= other_bench.content().items()
+
+
+def test_the_time_left_counts_cells_of_this_run_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    lines = Lines(5)
+    now = 1000  # of preparation
+    lines.finished("a", "done by another run")
+    lines.started("b")
+    lines.started("c")
+    now += 60
+    lines.finished("b", "ok")
+    now += 60
+    lines.finished("c", "ok")
+    told = capsys.readouterr().out.splitlines()
+    assert told == ["[1/5] a: done by another run", "[2/5] b: ok (3:00 left)", "[3/5] c: ok (2:00 left)"]
 
 
 def test_jobs_never_oversubscribe_the_cores() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.supervise import LOG_LIMIT, Ending, Limits, supervise
+from benchmark.supervise import LOG_LIMIT, Ending, Limits, _scratch_folder, supervise, sweep_scratch
 
 NO_LIMITS = Limits()
 
@@ -99,6 +99,18 @@ def test_the_working_directory_is_a_scratch_folder_that_goes() -> None:
     scratch = Path(supervise(eval, write, NO_LIMITS).value)
     assert scratch != Path.cwd()
     assert not scratch.exists()
+
+
+def test_working_directories_left_by_deaths_are_swept_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "hashbench-cell-dead").mkdir()
+    (tmp_path / "mine").mkdir()
+    with _scratch_folder() as living:
+        sweep_scratch()
+        assert {path.name for path in tmp_path.iterdir()} == {"mine", Path(living).name}
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
 def test_what_a_task_started_ends_with_it() -> None:
