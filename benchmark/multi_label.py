@@ -20,7 +20,7 @@ from benchmark.contracts import Splits
 from benchmark.errors import UsageError
 from benchmark.index import image_index
 from benchmark.listed import Listing, read_class_names
-from benchmark.official import CLASS_NAMES, DrawnLists, Piece, draw_lists, find_published, refuse_missing
+from benchmark.official import CLASS_NAMES, DrawnLists, Piece, draw_lists, drawing_notes, find_published, refuse_missing
 from benchmark.protocol import draw_multi_label
 
 
@@ -87,6 +87,7 @@ class MultiLabel:
             files["database"] = files["train"]
         if not files:
             files = self._drawn()
+        notes = ("no database list: the training list stands in for it",) if missing else ()
         return Listing(
             dataset=self.dataset,
             roots=(self.root,),
@@ -97,7 +98,7 @@ class MultiLabel:
             skip_broken=self.skip_broken,
             drop_overlap=self.drop_overlap,
             database_missing=missing,
-            notes=("no database list: the training list stands in for it",) if missing else (),
+            notes=(*notes, *drawing_notes(files["train"].parent)),
             remedy=f"the images come from {self.images_from}",
         )
 
@@ -121,12 +122,7 @@ class MultiLabel:
         found = self.collect()
         index = image_index(self.root)
         paths = index.find_all(found.entries, range(1, len(found.entries) + 1), found.origin)
-        keep = np.ones(len(paths), bool)
-        if self.skip_broken:
-            keep &= np.array([path is not None for path in paths])
-        if self.drawing.unlabelled == "drop":
-            keep &= found.labels.any(axis=1)
-        rows = np.flatnonzero(keep)
+        rows, notes = self._kept(found, np.array([path is not None for path in paths]))
         if not len(rows):
             raise UsageError(f"{self.dataset}: no image of {found.origin} is under {self.root}")
         labels = found.labels[rows]
@@ -136,7 +132,19 @@ class MultiLabel:
         )
         names = [path or entry.replace("\\", "/") for path, entry in zip(paths, found.entries, strict=True)]
         parts = {p: ([names[rows[i]] for i in chosen], labels[chosen]) for p, chosen in vars(drawn).items()}
-        return DrawnLists(parts, found.class_names)
+        return DrawnLists(parts, found.class_names, notes)
+
+    def _kept(self, found: Collected, there: np.ndarray) -> tuple[np.ndarray, list[str]]:
+        """The rows to draw from, and how many were left out for what."""
+        keep, notes = np.ones(len(there), bool), []
+        if self.skip_broken and not there.all():
+            keep &= there
+            notes.append(f"{int((~there).sum()):,} of {len(there):,} images are missing, left out before drawing")
+        labelled = found.labels.any(axis=1)
+        if self.drawing.unlabelled == "drop" and not labelled.all():
+            keep &= labelled
+            notes.append(f"{int((~labelled).sum()):,} of {len(there):,} images have no label, left out before drawing")
+        return np.flatnonzero(keep), notes
 
 
 def _tree_hash(root: Path) -> str:

@@ -39,10 +39,11 @@ PUBLISHED = {  # the files as published with HashNet and DPH, by the first half 
 
 @dataclass(frozen=True)
 class DrawnLists:
-    """The rows of each part, as entries and labels, and the names of the classes."""
+    """The rows of each part, as entries and labels, the names of the classes, and what was left out."""
 
     rows: Mapping[str, tuple[Sequence[str], np.ndarray]]
     class_names: Sequence[str]
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -121,9 +122,17 @@ def write_lists(folder: Path, drawn: DrawnLists, made_from: Mapping[str, Any]) -
     with replacing(folder / CLASS_NAMES) as temporary:
         temporary.write_text("".join(f"{name}\n" for name in drawn.class_names), encoding="utf-8")
     hashes = {f"{part}.txt": file_hash(folder / f"{part}.txt") for part in PARTS}
-    note = {"made from": dict(made_from), "sha256": hashes}
+    note = {"made from": dict(made_from), "sha256": hashes, "notes": list(drawn.notes)}
     with replacing(folder / MANIFEST) as temporary:
         temporary.write_text(json.dumps(note, indent=1) + "\n")
+
+
+def drawing_notes(folder: Path) -> tuple[str, ...]:
+    """What was left out when the lists of this folder were drawn; nothing where they were not drawn here."""
+    try:
+        return tuple(json.loads((folder / MANIFEST).read_text())["notes"])
+    except (OSError, ValueError, KeyError):
+        return ()
 
 
 def _is_whole(folder: Path) -> bool:

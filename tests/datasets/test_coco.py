@@ -118,6 +118,8 @@ def test_missing_images_need_a_decision(root):
         load(root)
     assert "or leave them out by --skip-broken" in str(caught.value)
     _, splits = load(root, skip_broken=True)
+    assert "7 of 200 images are missing, left out before drawing" in splits.notes
+    assert "20 of 200 images have no label, left out before drawing" in audit(splits, 5000).notes
     for row in range(len(splits.database)):
         assert splits.database.images[row].shape == (6, 6, 3)
 
