@@ -208,7 +208,7 @@ def plan_cells(wanted: Iterable[Cell], store: Store) -> list[PlannedCell]:
 
 
 def _found(cell: Cell, key: str, record: Mapping[str, Any]) -> PlannedCell:
-    states: dict[str, State] = {"ok": "done", "skipped": "skipped"}
+    states: dict[str, State] = {"ok": "done", "skipped": "skipped", "interrupted": "todo"}
     return PlannedCell(cell, key, states.get(record["status"], "failed"), record)
 
 

@@ -247,9 +247,9 @@ class Run:
 
 
 def shared_modules(cells: Sequence[Cell]) -> list[str]:
-    """What cells have in common and is worth importing once: the counting kernel for image sets, torch for training."""
+    """What cells have in common and is worth importing once: the counting kernel for large sets, torch for training."""
     modules = ["benchmark.preload"]
-    if any(cell.choice.backbone for cell in cells):
+    if any(cell.choice.backbone and not cell.choice.dataset.miniature for cell in cells):
         modules.append("benchmark.kernel")
     if any(cell.method.input == "images" for cell in cells):
         modules += ["torch", "benchmark.deep.trainer"]
