@@ -172,6 +172,11 @@ def dataset_class(spec: str, data_root: str | Path | None = None) -> Any:
     return datasets.get(cls.info.stand_in) if data_root is None and cls.info.stand_in else cls
 
 
+def name_of_own(kind: str, name: str) -> str:
+    """What people's own data is called: its file's or folder's name, unless a registered data set is called so."""
+    return f"{kind}:{name}" if name in datasets.names() else name
+
+
 def get_dataset(spec: str, data_root: str | Path | None = None, **parameters: Any) -> HashDataset:
     """The data set called `spec`: a name, or `name:ARGUMENT` for the kinds that take a path.
 

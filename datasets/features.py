@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmark import Split, Splits, UsageError, register_dataset
 from benchmark.cache import cache_dir, file_hash, replacing
 from benchmark.feature_file import FeatureFile
+from benchmark.registry import name_of_own
 
 PARTS = ("train", "query", "database")
 REQUIRED = [f"{part}_{kind}" for part in PARTS for kind in ("features", "labels")]
@@ -29,7 +30,7 @@ class FeaturesFile:
 
     def __init__(self, argument: str, data_root: Path | None = None) -> None:
         self._path = Path(argument).expanduser()
-        self.name = self.title = self._path.stem
+        self.name = self.title = name_of_own("features", self._path.stem)
         if not self._path.is_file():
             raise UsageError(f"features file {self._path} does not exist")
 

@@ -18,6 +18,7 @@ from benchmark.index import image_index
 from benchmark.listed import Listing, read_class_names
 from benchmark.official import CLASS_NAMES, DrawnLists, draw_lists
 from benchmark.protocol import class_sizes, draw_queries, draw_training
+from benchmark.registry import name_of_own
 
 
 @register_dataset("folder", title="Images in class folders", takes="DIR")
@@ -44,7 +45,7 @@ class ClassFolders:
             raise UsageError(f"folder {self._folder} does not exist")
         if bool(imbalance) != bool(train_size):
             raise UsageError("folder: imbalance and train_size go together; give both or neither")
-        self.name = self.title = self._folder.resolve().name
+        self.name = self.title = name_of_own("folder", self._folder.resolve().name)
         self.map_cutoff = map_cutoff
         self._drawing = {"queries": queries_per_class, "train": train_size, "imbalance": imbalance, "seed": split_seed}
         self._skip_broken = skip_broken

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmark import Splits, UsageError, register_dataset
 from benchmark.listed import Listing, find_lists, read_class_names
+from benchmark.registry import name_of_own
 
 
 @register_dataset("lists", title="Images from list files", takes="DIR")
@@ -34,7 +35,7 @@ class ListsFolder:
         folder = Path(argument).expanduser()
         if not folder.is_dir():
             raise UsageError(f"lists folder {folder} does not exist")
-        self.name = self.title = folder.resolve().name
+        self.name = self.title = name_of_own("lists", folder.resolve().name)
         self.map_cutoff = map_cutoff
         self._listing = Listing(
             dataset=f"lists:{folder}",

@@ -20,6 +20,7 @@ from benchmark.feature_file import FeatureFile
 from benchmark.images import ImageFiles
 from benchmark.index import image_index
 from benchmark.listed import Listing
+from benchmark.registry import name_of_own
 
 SCORED = ("query", "database")
 REQUIRED = [
@@ -45,7 +46,7 @@ class PairsFile:
         self._path = Path(argument).expanduser()
         if not self._path.is_file():
             raise UsageError(f"pairs file {self._path} does not exist")
-        self.name = self.title = self._path.stem
+        self.name = self.title = name_of_own("pairs", self._path.stem)
         self.map_cutoff = map_cutoff
         self._root = data_root
         self.backbone = None if self._path.suffix == ".npz" else "alexnet"

@@ -154,6 +154,10 @@ def test_spaces_in_paths(root):
     assert dataset.load().query.images[1].shape == (6, 6, 3)
 
 
+def test_a_folder_called_coco_is_not_taken_for_coco(root):
+    assert get_dataset(f"lists:{root.lists('coco/')}").name == "lists:coco"
+
+
 def test_a_folder_that_is_not_there():
     with pytest.raises(UsageError, match="lists folder nowhere does not exist"):
         get_dataset("lists:nowhere")
