@@ -310,10 +310,12 @@ def critical(drawing: Drawing) -> Any:
     data = drawing.data.sort_values("rank", kind="stable")
     count, groups = len(data), drawing.options["groups"]
     half = -(-count // 2)
-    height = 0.55 + 0.13 * len(groups) + 0.17 * half
-    figure = plt.figure(figsize=(FULL, height))
-    axes = figure.add_axes((0, 0, 1, 0.97))
-    axes.set(xlim=(1 - 0.32 * count, count * 1.32), ylim=(-0.55 - 0.13 * len(groups) - 0.17 * half, 0.35))
+    base = -0.2 - 0.13 * len(groups)
+    lowest = base - 0.17 * half  # inches, as all heights here
+    figure = plt.figure(figsize=(FULL, 0.52 - lowest))
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(1 - 0.32 * count, count * 1.32), ylim=(lowest, 0.52))
+    axes.text((1 + count) / 2, 0.44, drawing.title, ha="center", va="center", fontsize=8.5)
     axes.axis("off")
     axes.plot([1, count], [0, 0], "k-", lw=0.8)
     for tick in range(1, count + 1):
@@ -321,7 +323,6 @@ def critical(drawing: Drawing) -> Any:
         axes.text(tick, 0.09, str(tick), ha="center", va="bottom", fontsize=7.5)
     for number, (low, high) in enumerate(groups):
         axes.plot([low - 0.06, high + 0.06], [-0.1 - 0.13 * number] * 2, "k-", lw=2.4, solid_capstyle="butt")
-    base = -0.2 - 0.13 * len(groups)
     for place, row in enumerate(data.itertuples(index=False)):
         left = place < half
         y = base - 0.17 * (place if left else count - 1 - place)

@@ -196,7 +196,8 @@ def sensitivity_figures(sheet: Sheet) -> list[Drawing]:
         label = SYMBOLS.get(parameter, parameter.replace("_", " "))
         title = f"{data['title'].iloc[0]}: sensitivity to {label} @ {data['bits'].iloc[0]} bits"
         log = bool(data["x"].min() > 0 and data["x"].max() >= 10 * data["x"].min())
-        options = {"xlabel": label, "ylabel": f"MAP@{cutoff(sheet.cells)}", "log": log}
+        k = cutoff(sheet.cells)
+        options = {"xlabel": label, "ylabel": "MAP@k" if "," in k else f"MAP@{k}", "log": log}
         name = f"sensitivity-{method}-{parameter.replace('_', '-')}-{sheet.slug}"
         drawings.append(Drawing(name, "sensitivity", title, f"{title}. One line per data set.", data, options))
     return drawings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -118,7 +118,8 @@ def rank_places(entries: Sequence[Entry]) -> list[Entry]:
     """Mark the best and the second, with all ties at the printed precision."""
     printed = [float(entry.text) if entry.value is not None else -math.inf for entry in entries]
     order = sorted({value for value in printed if value > -math.inf}, reverse=True)
-    places = {value: place for place, value in enumerate(order[:2], start=1)} if len(printed) > 1 else {}
+    rivals = sum(value > -math.inf for value in printed) > 1  # alone is not best
+    places = {value: place for place, value in enumerate(order[:2], start=1)} if rivals else {}
     return [replace(entry, place=places.get(value, 0)) for entry, value in zip(entries, printed, strict=True)]
 
 
@@ -394,6 +395,8 @@ def sheet_tables(sheet: Sheet, payloads: Payloads) -> list[Table]:
 
 
 def _ablation(sheet: Sheet) -> Sheet:
-    """DPH and its variants, where any variant was run."""
-    wanted: Any = sheet.cells["method"].isin(("dph", *VARIANTS))
-    return sheet.only(wanted if sheet.cells["method"].isin(VARIANTS).any() else wanted & False)
+    """DPH and its variants, in the columns where any variant was run."""
+    column = ["dataset", "protocol", "revision", "bits"]
+    is_variant = sheet.cells["method"].isin(VARIANTS)
+    any_variant = is_variant.groupby([sheet.cells[name] for name in column]).transform("any")
+    return sheet.only(any_variant & (is_variant | (sheet.cells["method"] == "dph")))
