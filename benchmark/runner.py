@@ -253,6 +253,8 @@ def shared_modules(cells: Sequence[Cell]) -> list[str]:
         modules.append("benchmark.kernel")
     if any(cell.method.input == "images" for cell in cells):
         modules += ["torch", "benchmark.deep.trainer"]
+    if any(cell.choice.dataset.miniature for cell in cells):
+        modules.append("sklearn.datasets")  # where the miniatures' digits are
     if any(cell.fold for cell in cells):
         modules.append("sklearn.model_selection")
     return modules
