@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Record = Mapping[str, Any]
 CELL = ["method", "params", "dataset", "protocol", "bits", "seed", "profile", "backbone"]
-STALE = "stale: the method's code has changed since; run it again"
+STALE = "stale: code or data have changed since; run it again"
 VARIANTS = ("dph-f", "dph-w", "dph-q")
 
 

@@ -93,6 +93,7 @@ def test_results_where_everything_failed_still_make_a_report(synthetic, undrawn,
     synthetic.cell("itq", "nus-mini", 16, status="oom", error=error, metrics={}, titles={"method": "ITQ"})
     html = render(synthetic.store, tmp_path / "out").read_text()
     assert "oom" in html
+    assert "No cell has a score" in html
 
 
 def test_pictures_are_the_same_bytes_for_the_same_data(synthetic, tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_keys_called_stale_are_dashes(synthetic, undrawn, tmp_path: Path) -> Non
     render(synthetic.store, tmp_path, stale={old["key"]})
     _, lsh, _ = rows_of(tmp_path, "map-quick-mini-cnn")
     assert lsh["NUS-WIDE-mini (miniature) 16 bits"] == ""
-    assert "code has changed" in lsh["notes"]
+    assert "stale: code or data have changed" in lsh["notes"]
 
 
 def test_results_of_two_versions_of_a_methods_code_are_not_mixed(synthetic, undrawn, tmp_path: Path) -> None:
