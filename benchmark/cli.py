@@ -226,7 +226,8 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
 
 
 def handle_why(args: argparse.Namespace) -> int:
-    from benchmark.plan import differences, plan
+    from benchmark.fingerprint import differences
+    from benchmark.plan import plan
     from benchmark.store import Store
 
     arguments.load_plugins(args)

@@ -11,7 +11,7 @@ import ast
 import functools
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,18 @@ def canonical_json(value: Any) -> str:
 def digest(value: Any) -> str:
     """sha256 of the canonical JSON."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any], path: str = "") -> list[str]:
+    """Which hashed parts differ between two records' `parts`: what `why` prints."""
+    found = []
+    for name in sorted(set(old) | set(new)):
+        before, after = old.get(name), new.get(name)
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            found += differences(before, after, f"{path}{name}.")
+        elif before != after:
+            found.append(f"{path}{name}: {before} -> {after}")
+    return found
 
 
 @functools.cache

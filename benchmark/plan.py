@@ -233,18 +233,6 @@ def _by_identity(records: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str,
     return newest
 
 
-def differences(old: Mapping[str, Any], new: Mapping[str, Any], path: str = "") -> list[str]:
-    """Which hashed parts differ between two records' `parts`: what `why` prints."""
-    found = []
-    for name in sorted(set(old) | set(new)):
-        before, after = old.get(name), new.get(name)
-        if isinstance(before, Mapping) and isinstance(after, Mapping):
-            found += differences(before, after, f"{path}{name}.")
-        elif before != after:
-            found.append(f"{path}{name}: {before} -> {after}")
-    return found
-
-
 def stale_keys(store: Store) -> set[str]:
     """Records that a run today would not make: older code, older versions, or a newer record of the same cell."""
     records = list(store.records())

@@ -13,12 +13,15 @@ import threadpoolctl
 
 import benchmark.worker
 from benchmark.errors import UsageError
+from benchmark.fingerprint import method_sources
 from benchmark.provenance import provenance
 from benchmark.registry import datasets, methods
 
 with contextlib.suppress(UsageError):  # a broken plugin is told of by whoever asks for it
     methods.load()
     datasets.load()
+    for method in methods:
+        method_sources(method.info.source)  # hashed now, when they are imported, whatever happens to the files later
 provenance(threads=1)
 
 __all__ = ["benchmark", "scipy", "threadpoolctl"]

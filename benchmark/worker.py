@@ -19,9 +19,10 @@ from benchmark.audit import audit
 from benchmark.codes import check_codes, health, pack
 from benchmark.contracts import HashDataset, MethodInfo, Split, Splits
 from benchmark.deep.profile import Profile
-from benchmark.errors import InvalidCodes, TrainingFailed
-from benchmark.evaluator import count
+from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
+from benchmark.evaluator import EVALUATOR_VERSION, count
 from benchmark.features import Cut, extract
+from benchmark.fingerprint import differences, method_sources
 from benchmark.metrics import BALL, Scores, class_map, evaluate, group_map
 from benchmark.provenance import peak_memory, provenance
 from benchmark.registry import get_dataset, get_method, load_plugin
@@ -139,6 +140,7 @@ def use_threads(threads: int) -> None:
 
 
 def _carry_out(request: Request, info: MethodInfo, outcome: Outcome) -> None:
+    check_sources(info, request)
     record, seconds = outcome.record, outcome.record["seconds"]
     dataset = get_dataset(request.dataset, request.data_root, **request.dataset_parameters)
     record["titles"]["dataset"], record["miniature"] = dataset.title, dataset.miniature
@@ -162,6 +164,15 @@ def _carry_out(request: Request, info: MethodInfo, outcome: Outcome) -> None:
     if request.with_dataset:
         outcome.dataset = dataset_arrays(splits)
     record["status"] = "ok"
+
+
+def check_sources(info: MethodInfo, request: Request) -> None:
+    """A result must not be stored under the key of other code: edited meanwhile, or another version on a cluster."""
+    here = {"sources": method_sources(info.source), "evaluator": EVALUATOR_VERSION}
+    changed = differences({name: request.parts[name] for name in here}, here)
+    if changed:
+        names = ", ".join(line.partition(":")[0] for line in changed)
+        raise UsageError(f"code differs here from what was planned ({names}): run again, with one version everywhere")
 
 
 @contextlib.contextmanager

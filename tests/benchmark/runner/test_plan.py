@@ -10,7 +10,8 @@ import pytest
 
 from benchmark import UsageError
 from benchmark.deep.profile import load_profile
-from benchmark.plan import DatasetChoice, Grid, differences, plan
+from benchmark.fingerprint import differences
+from benchmark.plan import DatasetChoice, Grid, plan
 from benchmark.registry import get_dataset, load_plugin
 from benchmark.store import Store
 

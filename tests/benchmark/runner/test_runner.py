@@ -181,6 +181,23 @@ def test_why_names_the_part_that_changed(bench: Any, capsys: pytest.CaptureFixtu
     assert re.search(r"sources\.method: \w{16} -> \w{16}", told)
 
 
+def test_code_that_changes_under_a_run_is_not_stored_under_the_old_key(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method = bench.folder / "edited.py"
+    method.write_text((HOSTILE / "neighbour.py").read_text().replace('"neighbour"', '"edited"'))
+    bench.plugins, bench.methods, bench.seeds = [method], ["edited"], [0]
+
+    def edited(*arguments: Any) -> Any:
+        method.write_text(method.read_text() + "# changed\n")
+        return supervise.supervise(*arguments)
+
+    monkeypatch.setattr(runner, "supervise", edited)
+    assert bench.run() == 1
+    (record,) = bench.store.records()
+    assert "code differs here from what was planned (sources.method)" in record["error"]["message"]
+
+
 def test_fifteen_hostile_methods_harm_only_themselves(bench: Any, other_bench: Any) -> None:
     bench.seeds = other_bench.seeds = [0]
     other_bench.run()
