@@ -155,7 +155,7 @@ def check_input_untouched(cls: Any) -> None:
 def check_global_random_state_untouched(cls: Any) -> None:
     """The global generators of random, numpy and torch are left as they were."""
     fitted(cls)  # whatever is imported lazily is imported now
-    random.random(), np.random.random()  # so that seeding with the same number again is noticed too  # noqa: NPY002
+    random.random(), np.random.random()  # so that seeding with the same number again is noticed too
     before = _random_state()
     fitted(cls)
     _require(_random_state() == before, "a global random generator was used or reseeded; use one of your own")

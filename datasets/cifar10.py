@@ -87,7 +87,7 @@ class Cifar10:
             part: Split(images=ImageArrays(images[rows]), labels=labels[rows], ids=[f"{row:05d}" for row in rows])
             for part, rows in (("train", train), ("query", query), ("database", database))
         }
-        return Splits(**splits, class_names=names)
+        return Splits(splits["train"], splits["query"], splits["database"], class_names=names)
 
     def _read(self) -> tuple[np.ndarray, np.ndarray, list[str]]:
         """All 60,000 images; torchvision compares the files with their known checksums before it unpickles

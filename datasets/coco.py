@@ -100,11 +100,14 @@ class Coco:
     def _collect(self) -> Collected:
         """Both annotation files as one table; columns are the categories in the order of their ids."""
         entries: list[str] = []
-        tables, names = [], {}
+        read: list[Path] = []
+        tables: list[np.ndarray] = []
+        names: dict[int, str] = {}
         for part in PARTS:
             path = self._annotations(part)
             if path is None:
                 raise UsageError(f"coco: instances_{part}.json is missing under {self._root}")
+            read.append(path)
             categories, images, pairs = _read_annotations(path)
             if names and names != categories:
                 raise UsageError(f"annotations {path}: other categories than in its twin")
@@ -119,7 +122,7 @@ class Coco:
             entries += [f"{part}/{name}" for name in images.values()]
             tables.append(labels)
         class_names = [names[number] for number in sorted(names)]
-        return Collected(entries, np.concatenate(tables), class_names, path)
+        return Collected(entries, np.concatenate(tables), class_names, read[-1])
 
 
 def _read_annotations(path: Path) -> tuple[dict[int, str], dict[int, str], list[tuple[int, int]]]:

@@ -58,4 +58,6 @@ class FeaturesFile:
             part: Split(features=features[part], labels=labels[part], ids=file.names(f"{part}_ids", len(labels[part])))
             for part in PARTS
         }
-        return Splits(**splits, class_names=file.names("class_names", labels["train"].shape[1]))
+        return Splits(
+            *(splits[part] for part in PARTS), class_names=file.names("class_names", labels["train"].shape[1])
+        )

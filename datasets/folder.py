@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,12 @@ class ClassFolders:
             raise UsageError("folder: imbalance and train_size go together; give both or neither")
         self.name = self.title = name_of_own("folder", self._folder.resolve().name)
         self.map_cutoff = map_cutoff
-        self._drawing = {"queries": queries_per_class, "train": train_size, "imbalance": imbalance, "seed": split_seed}
+        self._drawing: dict[str, Any] = {
+            "queries": queries_per_class,
+            "train": train_size,
+            "imbalance": imbalance,
+            "seed": split_seed,
+        }
         self._skip_broken = skip_broken
         training = f"{train_size} training images, imbalance {imbalance}" if train_size else "all of it training"
         self.protocol = f"drawn, {queries_per_class} queries per class, {training}, seed {split_seed}"

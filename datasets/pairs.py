@@ -79,9 +79,9 @@ class PairsFile:
             file.fault("train_pairs", f"row {pairs.max()} or {pairs.min()} named, expected 0 to {rows - 1}")
         _refuse_contradictions(pairs, similar, lambda row: f"features file {self._path}, array train_pairs: row {row}")
         train = Split(features=features["train"], similarity=PairSimilarity(rows, pairs, similar == 1))
-        scored = {part: Split(features=features[part], labels=labels[part]) for part in SCORED}
+        query, database = (Split(features=features[part], labels=labels[part]) for part in SCORED)
         names = file.names("class_names", labels["query"].shape[1])
-        return Splits(train=train, **scored, class_names=names)
+        return Splits(train, query, database, class_names=names)
 
     def _lists(self) -> dict[str, Path]:
         return {part: self._path.parent / f"{part}.txt" for part in SCORED}
@@ -97,7 +97,7 @@ class PairsFile:
         scored = listing.load()
         rows = _read_pairs(self._path)
         entries = list(dict.fromkeys(entry for one, other, _, _ in rows for entry in (one, other)))
-        first = {}
+        first: dict[str, int] = {}
         for one, other, _, line in rows:
             first.setdefault(one, line)
             first.setdefault(other, line)

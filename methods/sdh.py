@@ -135,7 +135,7 @@ def best_codes(codes: np.ndarray, classifier: np.ndarray, pull: np.ndarray, swee
         for k in range(codes.shape[1]):
             value = pull[:, k] - codes @ coupling[:, k]
             bit = np.where(value == 0, codes[:, k], np.where(value > 0, 1, -1))
-            changed += np.count_nonzero(bit != codes[:, k])
+            changed += int(np.count_nonzero(bit != codes[:, k]))
             codes[:, k] = bit
         if not changed:
             break

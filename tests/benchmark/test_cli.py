@@ -76,7 +76,7 @@ nan = np.full((120, 24), np.nan, np.float32)
     ],
 )
 def test_bad_words_cost_one_line_and_write_nothing(run, tmp_path, words, told):
-    code, out, err = run(*words)
+    code, _out, err = run(*words)
     assert code == 2
     assert told in err
     assert err.startswith("error: ")
@@ -168,7 +168,7 @@ def test_a_changed_source_makes_a_cell_stale_and_why_names_it(run, tmp_path):
     record["key"] = "0" * 64
     record.pop("digest", None)
     Store("results").commit(record, {"ap": np.zeros(1)})
-    code, out, _ = run("why", *words, "--plugin", plugin)
+    _code, out, _ = run("why", *words, "--plugin", plugin)
     assert "stale" in out
     assert "sources.method: older ->" in out
 

@@ -50,7 +50,7 @@ class Zeros(Good):
 
 class Reseeds(Good):
     def fit(self, train):
-        np.random.seed(0)  # noqa: NPY002
+        np.random.seed(0)
         return super().fit(train)
 
 
@@ -117,7 +117,9 @@ def test_a_bad_method_raises_at_the_first_broken_promise():
 
 def test_the_check_command_on_a_file_outside(tmp_path, capsys):
     file = tmp_path / "mine.py"
-    imports = "import numpy as np\nfrom benchmark import register_method\nfrom benchmark.scaling import FeatureScaling\n"
+    imports = (
+        "import numpy as np\nfrom benchmark import register_method\nfrom benchmark.scaling import FeatureScaling\n"
+    )
     decorator = '@register_method("test-mine", title="Mine", family="data-independent")\n'
     file.write_text(imports + decorator + inspect.getsource(Good))
     assert main(["check", str(file)]) == 0

@@ -26,7 +26,8 @@ def test_every_builtin_file_registers_something_and_imports_no_other_plugin():
         for path in builtin_folder(folder).glob("*.py"):
             text = path.read_text()
             assert "@register_" in text, path
-            assert "from methods" not in text and "from datasets" not in text, path
+            assert "from methods" not in text, path
+            assert "from datasets" not in text, path
 
 
 def test_the_papers_twelve_are_there():
@@ -35,7 +36,9 @@ def test_the_papers_twelve_are_there():
 
 def test_planning_needs_no_torch():
     code = "import sys; from benchmark.registry import methods, datasets; methods.names(); datasets.names();"
-    done = subprocess.run([sys.executable, "-c", code + "print('torch' in sys.modules)"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code + "print('torch' in sys.modules)"], capture_output=True, text=True
+    )
     assert done.stdout.strip() == "False", done.stderr
 
 
