@@ -27,5 +27,5 @@ class DHN(PairwiseMethod):
 
     def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
         h = codes.tanh()
-        likelihood = similarity.mean(cross_entropy(h.inner(), similarity.similar))
+        likelihood = similarity.mean(cross_entropy(h.inner, similarity.similar))
         return likelihood + self.quantization * log_cosh(h.both.abs() - 1).mean()

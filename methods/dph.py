@@ -62,37 +62,37 @@ class DPH(PairwiseMethod):
 
     def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
         h = codes.tanh()
-        nll = cross_entropy(self.beta * h.inner(), similarity.similar)  # -log p_ij, eq. 6
+        nll = cross_entropy(self.beta * h.inner, similarity.similar)  # -log p_ij, eq. 6
         pairwise = self.priority_cross_entropy if self.mode == "paper" else self.authors_cross_entropy
         quantization = self.priority_quantization if self.mode == "paper" else self.authors_quantization
-        loss = pairwise(nll, h.detach(), similarity)
+        loss = pairwise(nll, h, similarity)
         return loss + self.inv_epsilon * quantization(h.both) if self.quantized else loss
 
     def priority_cross_entropy(self, nll: torch.Tensor, h: Codes, similarity: PairBlock) -> torch.Tensor:
         """L of eq. 10: -sum alpha_ij (1 - q_ij)^gamma log p_ij, over sum alpha_ij."""
         if not self.weighted:
             return similarity.mean(nll)
-        modulation = power(self.difficulty(nll.detach(), h, similarity), self.gamma)
-        return similarity.mean(modulation * nll, self.alpha(similarity))
+        modulation = power(self.difficulty(nll, h, similarity), self.gamma)
+        return similarity.mean(nll, self.alpha(similarity), modulation)
 
     def difficulty(self, nll: torch.Tensor, h: Codes, similarity: PairBlock) -> torch.Tensor:
         """1 - q_ij of eq. 8: (1 - cos)/2 for similar and (1 + cos)/2 for dissimilar pairs; 1 - p_ij in DPH-F."""
         if self.focal:
-            return -torch.expm1(-nll)
-        return (0.5 - similarity.similar) * h.cosine() + 0.5
+            return -torch.expm1(-nll.detach())
+        return (0.5 - similarity.similar) * h.cosine.detach() + 0.5
 
     def alpha(self, similarity: PairBlock) -> torch.Tensor:
         """eq. 9: |S_i||S_j| / sqrt(|S_i^1||S_j^1|) for similar pairs, with S^0 for dissimilar ones."""
         whole = (similarity.rows, similarity.columns)
         rows, columns = whole if self.alpha_scope == "dataset" else similarity.counted()
         similar, dissimilar = zip(_roots(rows), _roots(columns), strict=True)
-        return torch.where(similarity.similar > 0, torch.outer(*similar), torch.outer(*dissimilar))
+        return torch.outer(*dissimilar).lerp(torch.outer(*similar), similarity.similar)
 
     def priority_quantization(self, h: torch.Tensor) -> torch.Tensor:
         """Q of eq. 14 without its constant: (1 - q_i)^gamma || |h_i| - 1 ||_1; q_i = (1 + cos(|h_i|, 1))/2, eq. 13."""
         size = h.abs()
         hard = (1 - cosine(size.detach(), torch.ones_like(size[:1]))) / 2
-        return (power(hard, self.gamma) * (size - 1).abs()).mean()
+        return (power(hard, self.gamma)[:, 0] * (1 - size.mean(1))).mean()  # | |h| - 1 | = 1 - |h| for tanh
 
     def authors_cross_entropy(self, nll: torch.Tensor, h: Codes, similarity: PairBlock) -> torch.Tensor:
         """A loss whose gradient is the released code's: (2/C) sum a_ij (f_ij / mean f) nll_ij, C = sum a_ij."""
@@ -100,9 +100,9 @@ class DPH(PairwiseMethod):
         if self.weighted:
             (total, row, _), (other, column, _) = (counts.floored() for counts in similarity.counted())
             a = torch.where(similarity.similar > 0, torch.outer((total / row).sqrt(), (other / column).sqrt()), 1.0)
-            f = power(self.difficulty(nll.detach(), h, similarity), self.gamma)
+            f = power(self.difficulty(nll, h, similarity), self.gamma)
         scale = 2 / self.beta if self.beta_bug else 2
-        return scale * similarity.mean(f / similarity.mean(f).clamp_min(1e-8) * nll, a)
+        return scale * similarity.mean(nll, a, f / similarity.mean(f).clamp_min(1e-8))
 
     @staticmethod
     def authors_quantization(h: torch.Tensor) -> torch.Tensor:

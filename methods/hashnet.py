@@ -48,4 +48,4 @@ class HashNet(PairwiseMethod):
         h = codes.tanh(self.beta(step))
         total, similar, dissimilar = similarity.whole.floored()
         weights = torch.where(similarity.similar > 0, total / similar, total / dissimilar)
-        return similarity.mean(cross_entropy(10 / self.bits * h.inner(), similarity.similar), weights)
+        return similarity.mean(cross_entropy(10 / self.bits * h.inner, similarity.similar), weights)

@@ -119,11 +119,11 @@ def test_c_gradient_treats_the_weights_as_constants(name: str) -> None:
     outputs = codes.both.clone().requires_grad_()
     (found,) = torch.autograd.grad(method.loss(Codes(outputs, codes.size), block, 0), outputs)
     h = Codes(outputs, codes.size).tanh()
-    nll = torch.nn.functional.softplus(method.beta * h.inner()) - block.similar * method.beta * h.inner()
+    nll = torch.nn.functional.softplus(method.beta * h.inner) - block.similar * method.beta * h.inner
     alpha, modulation = torch.ones_like(nll), torch.ones_like(nll)
     if method.weighted:
         alpha = method.alpha(block)
-        modulation = method.difficulty(nll.detach(), h.detach(), block) ** 0.5
+        modulation = method.difficulty(nll, h, block) ** 0.5
     size = h.both.detach().abs()
     easy = 0.5 + size.sum(1) / size.norm(dim=1) / math.sqrt(3) / 2
     prior = ((1 - easy) ** 0.5 * (h.both.abs() - 1).abs().sum(1)).mean() / 3 * 0.1
@@ -141,7 +141,7 @@ def test_d_difficulty_ignores_the_magnitude_of_codes_and_likelihood_does_not(fac
     method = get_method("dph")(4)
     nothing = torch.zeros_like(block.similar)
     assert torch.allclose(method.difficulty(nothing, h, block), method.difficulty(nothing, shrunk, block))
-    assert not torch.allclose(h.inner()[0], shrunk.inner()[0])
+    assert not torch.allclose(h.inner[0], shrunk.inner[0])
 
 
 def test_e_balanced_classes_give_hashnets_weighting() -> None:
