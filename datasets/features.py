@@ -54,10 +54,8 @@ class FeaturesFile:
         file = FeatureFile.read(self._path, REQUIRED, OPTIONAL)
         file.map_cutoff()
         features, labels = file.features(PARTS), file.labels(PARTS)
-        splits = {
-            part: Split(features=features[part], labels=labels[part], ids=file.names(f"{part}_ids", len(labels[part])))
+        train, query, database = (
+            Split(features=features[part], labels=labels[part], ids=file.names(f"{part}_ids", len(labels[part])))
             for part in PARTS
-        }
-        return Splits(
-            *(splits[part] for part in PARTS), class_names=file.names("class_names", labels["train"].shape[1])
         )
+        return Splits(train, query, database, class_names=file.names("class_names", labels["train"].shape[1]))
