@@ -30,6 +30,7 @@ from typing import Any, Protocol
 
 POLL_SECONDS = 0.1  # between looks at the clock, the memory and the log; a result is noticed at once
 SCRATCH = "hashbench-cell-"  # how the working directories of tasks are called
+SCRATCH_AGE = 60  # seconds; a younger one may not be locked yet
 LOG_LIMIT = 1 << 20  # bytes of a cell's output that are kept
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -105,7 +106,6 @@ def _scratch_folder() -> Iterator[str]:
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        os.makedirs(folder, exist_ok=True)  # in case it was swept before it was locked
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -116,6 +116,8 @@ def sweep_scratch() -> None:
     """Remove the working directories of tasks whose runner died before it could."""
     for folder in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
         with contextlib.suppress(OSError):  # gone meanwhile, in use, or another user's
+            if time.time() - folder.stat().st_mtime < SCRATCH_AGE:
+                continue
             handle = os.open(folder, os.O_RDONLY)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

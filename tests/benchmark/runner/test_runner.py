@@ -341,9 +341,9 @@ def test_a_signal_ends_a_run_that_can_be_resumed(bench: Any, number: int, group:
 @pytest.mark.slow
 def test_another_run_is_waited_for_and_its_work_not_repeated(bench: Any) -> None:
     started = sleepy(bench, 1)
-    first, second = bench.start(), bench.start()
-    assert first.wait() == second.wait() == 0
-    told = first.communicate()[0] + second.communicate()[0]
+    runs = [bench.start(), bench.start()]
+    told = "".join(text for process in runs for text in process.communicate())
+    assert [process.returncode for process in runs] == [0, 0], told
     assert len(list(started.iterdir())) == 2
     assert told.count("done by another run") >= 1
     assert len(bench.store.keys()) == 2

@@ -108,6 +108,10 @@ def test_working_directories_left_by_deaths_are_swept_and_no_others(
     (tmp_path / "hashbench-cell-dead").mkdir()
     (tmp_path / "mine").mkdir()
     with _scratch_folder() as living:
+        sweep_scratch()  # too young: who knows whether it is about to be locked
+        assert len(list(tmp_path.iterdir())) == 3
+        for path in tmp_path.iterdir():
+            os.utime(path, (0, 0))
         sweep_scratch()
         assert {path.name for path in tmp_path.iterdir()} == {"mine", Path(living).name}
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
