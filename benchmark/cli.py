@@ -90,7 +90,7 @@ def handle_run(args: argparse.Namespace) -> int:
     code = carry_out(args, store, todo, plugins, without_rows(planned, store))
     failed_before = sum(p.state == "failed" for p in planned) if args.keep_failed else 0
     if not args.no_report and code != 130:
-        handle_report(args)
+        write_report(args, store, [choice.dataset for choice in grid.choices])
     return code or int(failed_before > 0)
 
 
@@ -145,23 +145,31 @@ def carry_out(
     return int(summary.failed > 0)
 
 
-def handle_report(args: argparse.Namespace) -> int:
+def write_report(args: argparse.Namespace, store: Any, datasets: Sequence[Any]) -> None:
+    """Render the results and say where; `datasets` are those whose images may be shown."""
     from benchmark.plan import stale_keys
     from benchmark.report import render
+
+    stale = stale_keys(store)
+    page = render(store, args.reports / args.name, force=args.force, stale=stale, datasets=datasets)
+    print(f"report: {page}")
+
+
+def handle_report(args: argparse.Namespace) -> int:
     from benchmark.store import Store
 
-    if args.plugin:
-        arguments.load_plugins(args)
-    store = Store(args.results)
-    page = render(store, args.reports / args.name, force=args.force, stale=stale_keys(store))
-    print(f"report: {page}")
+    arguments.load_plugins(args)
+    choices = arguments.dataset_choices(args, args.datasets)
+    write_report(args, Store(args.results), [choice.dataset for choice in choices])
     return 0
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
     arguments.add_results(parser)
     arguments.add_reports(parser)
+    arguments.add_data(parser)
     arguments.add_plugin(parser)
+    parser.add_argument("--datasets", nargs="+", default=[], metavar="NAME", help="data sets whose images may be shown")
     parser.add_argument("--force", action="store_true", help="draw everything again, changed or not")
 
 

@@ -15,16 +15,20 @@ __all__ = ["render"]
 MANIFEST = "manifest.json"
 
 
-def render(store: Any, out: Path, *, force: bool = False, stale: Collection[str] = ()) -> Path:
+def render(
+    store: Any, out: Path, *, force: bool = False, stale: Collection[str] = (), datasets: Collection[Any] = ()
+) -> Path:
     """Write the report of all records of `store` into the folder `out`; return the path of its index.html.
 
     `stale` names keys of records that the present code or data would not make again; they are shown as missing.
+    `datasets` are those whose images may be shown; miniatures need not be among them.
     Nothing is done when records, report code and `stale` are those of last time; of the figures only the changed
     ones are redrawn.
     """
     out = Path(out)
     records = list(store.records())
-    digest = _digest(records, stale)
+    at_hand = {dataset.revision: dataset for dataset in datasets if not dataset.miniature}
+    digest = _digest(records, [*sorted(stale), *sorted(at_hand)])
     manifest = _read_manifest(out)
     index = out / "index.html"
     if not force and manifest.get("digest") == digest and all((out / name).is_file() for name in manifest["files"]):
@@ -32,7 +36,7 @@ def render(store: Any, out: Path, *, force: bool = False, stale: Collection[str]
     from benchmark.report.build import build
 
     known = {} if force else manifest.get("figures", {})
-    files, figures = build(store, records, out, stale=stale, known=known)
+    files, figures = build(store, records, out, stale=stale, known=known, at_hand=at_hand)
     for name in set(manifest.get("files", [])) - set(files):
         (out / name).unlink(missing_ok=True)  # made by an earlier report, part of none now
     manifest = {"digest": digest, "files": sorted(files), "figures": figures}
@@ -40,11 +44,11 @@ def render(store: Any, out: Path, *, force: bool = False, stale: Collection[str]
     return index
 
 
-def _digest(records: list[Any], stale: Collection[str]) -> str:
-    """Changes with any record, with what is stale, and with the code of the report."""
+def _digest(records: list[Any], others: list[str]) -> str:
+    """Changes with any record, with what is stale or at hand, and with the code of the report."""
     here = Path(__file__).parent
     sources = [*sorted(here.iterdir()), here.parent / "statistics.py", here.parent / "compare.py"]
-    digest = hashlib.sha256(json.dumps([records, sorted(stale)], sort_keys=True, default=str).encode())
+    digest = hashlib.sha256(json.dumps([records, others], sort_keys=True, default=str).encode())
     for path in sources:
         if path.is_file():
             digest.update(path.read_bytes())

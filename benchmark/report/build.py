@@ -21,11 +21,17 @@ PARALLEL_FROM = 8  # figures: fewer are drawn sooner than helpers start
 
 
 def build(
-    store: Any, records: list[Any], out: Path, *, stale: Collection[str], known: Mapping[str, str]
+    store: Any,
+    records: list[Any],
+    out: Path,
+    *,
+    stale: Collection[str],
+    known: Mapping[str, str],
+    at_hand: Mapping[str, Any],
 ) -> tuple[list[str], dict[str, str]]:
     """Write the report; return the files written (relative) and the digest of each figure."""
     table, page = frame(records, stale), Page()
-    payloads = Payloads(store, records)
+    payloads = Payloads(store, records, at_hand)
     for sheet in sheets(table):
         gather(sheet, payloads, page)
     files = _write_tables(page.tables, out)

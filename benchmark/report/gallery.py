@@ -6,6 +6,7 @@ order of the database, the same for every method.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,7 @@ def gallery(sheet: Sheet, dataset: Dataset, payloads: Payloads) -> Gallery | Non
     hits = {m: (labels[0][queries][:, None] & labels[1][found]).any(axis=2) for m, found in items.items()}
     names = class_names(payloads, dataset.revision, labels[0].shape[1])
     wanted = sorted({int(item) for found in items.values() for item in found.ravel()})
-    query_images, item_images, reason = _images(dataset, queries, wanted)
+    query_images, item_images, reason = _images(dataset, queries, wanted, payloads.at_hand)
     return Gallery(
         dataset=dataset,
         sheet=sheet.slug,
@@ -113,12 +114,14 @@ def _named(labels: np.ndarray, names: list[str]) -> str:
 Pictures = dict[int, np.ndarray]
 
 
-def _images(dataset: Dataset, queries: list[int], items: list[int]) -> tuple[Pictures, Pictures, str]:
+def _images(
+    dataset: Dataset, queries: list[int], items: list[int], at_hand: Mapping[str, Any]
+) -> tuple[Pictures, Pictures, str]:
     """Images of queries and items, and why there are none."""
     from benchmark.registry import get_dataset
 
     try:
-        found: Any = get_dataset(dataset.name)
+        found: Any = at_hand.get(dataset.revision) or get_dataset(dataset.name)
         if found.revision != dataset.revision:
             return {}, {}, "the data set at hand is another revision"
         splits = found.load()

@@ -16,8 +16,9 @@ KEPT = ("ap", "recall", "precision", "radius_precision", "radius_recall", "n", "
 class Payloads:
     """Arrays by record key. Codes are large and read again when asked for; the rest stays in memory."""
 
-    def __init__(self, store: Any, records: list[Mapping[str, Any]]) -> None:
+    def __init__(self, store: Any, records: list[Mapping[str, Any]], at_hand: Mapping[str, Any] | None = None) -> None:
         self.store = store
+        self.at_hand = at_hand or {}  # revision -> data set whose images can be shown
         self.records = {record["key"]: record for record in records}
         self._kept: dict[str, dict[str, np.ndarray]] = {}
         self._datasets: dict[str, dict[str, np.ndarray]] = {}

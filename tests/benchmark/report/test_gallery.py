@@ -21,3 +21,20 @@ def test_nearest_is_a_full_sort_by_distance_then_order(seed: int) -> None:
 
 def test_fewer_items_than_places() -> None:
     assert len(nearest(np.zeros(1, np.uint8), np.zeros((3, 1), np.uint8), np.arange(3))) == 3
+
+
+def test_images_of_a_data_set_at_hand_are_shown_by_its_revision():
+    from types import SimpleNamespace
+
+    from benchmark import Split, Splits
+    from benchmark.report.gallery import _images
+
+    pixels = np.arange(4 * 8 * 8 * 3, dtype=np.uint8).reshape(4, 8, 8, 3)
+    part = Split(images=pixels, labels=[0, 1, 0, 1])
+    mine = SimpleNamespace(revision="r1", load=lambda: Splits(part, part, part))
+    shown = SimpleNamespace(name="lists:mine", revision="r1")
+    query, items, reason = _images(shown, [1], [0, 3], {"r1": mine})
+    assert np.array_equal(query[1], pixels[1])
+    assert sorted(items) == [0, 3]
+    assert reason == ""
+    assert "cannot be loaded" in _images(shown, [1], [0], {})[2]
