@@ -1,8 +1,8 @@
 """What one training step costs, by method: `python benchmarks/losses.py [--bits 64] [--dimension 256]`.
 
 Times the loss alone (forward and backward on given outputs) and the whole step (draw, network, loss, update) on one
-batch shape, in processor time of one thread: the least of several repeats, the methods taking turns, so that a
-busy machine distorts the ratios little. The bound that matters: DPH's step costs at most 1.3 times HashNet's.
+batch shape and one thread. Methods take turns step by step in random order and the fastest of many steps counts, so that a busy
+machine distorts the ratios little. The bound that matters: DPH's step costs at most 1.3 times HashNet's.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import time
+from collections.abc import Callable
 
 import numpy as np
 import torch
 
-from benchmark import Split, get_method
+from benchmark import Split
 from benchmark.deep import DeepMethod, load_profile
+from benchmark.deep.assembly import assemble
+from benchmark.deep.trainer import batches, start, take_step
 from benchmark.registry import methods
 
-STEPS = 20
-REPEATS = 7
+STEPS = 150
 
 
 def main() -> None:
@@ -34,45 +36,43 @@ def main() -> None:
         features=random.normal(size=(arguments.rows, arguments.dimension)).astype(np.float32),
         labels=random.integers(0, 100, arguments.rows),
     )
-    names = [cls.info.name for cls in methods if cls.info.family == "deep"]
-    times: dict[str, list[tuple[float, float, float]]] = {name: [] for name in names}
-    for _ in range(REPEATS):
-        for name in names:
-            fits = [time_fit(name, arguments.bits, train, steps) for steps in (1, 1 + STEPS)]
-            times[name].append((time_loss(name, arguments.bits, train), *fits))
-    # A step is the difference between a longer and a shorter training, so that set-up cancels.
-    least = {name: np.min(times[name], axis=0) for name in names}
-    step = {name: (long - short) / STEPS for name, (_, short, long) in least.items()}
+    deep = {cls.info.name: cls for cls in methods if cls.info.family == "deep"}
+    runs = {name: runnable(build(cls, arguments.bits), train) for name, cls in deep.items()}
+    least = {name: np.full(2, np.inf) for name in runs}
+    for _ in range(STEPS):
+        for name in random.permutation(list(runs)):  # who comes after a big one finds the caches cold
+            least[name] = np.minimum(least[name], [milliseconds(action) for action in runs[name]])
     print("method      loss ms   step ms   step / HashNet's")
-    for name in sorted(names, key=lambda name: step[name]):
-        print(f"{name:10s} {least[name][0]:8.2f} {step[name]:9.2f} {step[name] / step['hashnet']:12.2f}")
+    for name, (loss, step) in sorted(least.items(), key=lambda item: item[1][1]):
+        print(f"{name:10s} {loss:8.2f} {step:9.2f} {step / least['hashnet'][1]:12.2f}")
 
 
-def build(name: str, bits: int, steps: int) -> DeepMethod:
-    training = dataclasses.replace(load_profile("quick").training, steps=steps)
-    method: DeepMethod = get_method(name)(bits=bits, seed=0, training=training)
-    return method
+def build(cls: type[DeepMethod], bits: int) -> DeepMethod:
+    training = dataclasses.replace(load_profile("quick").training, train="hash", steps=STEPS, device="cpu")
+    return cls(bits=bits, seed=0, training=training)
 
 
-def time_fit(name: str, bits: int, train: Split, steps: int) -> float:
-    """Milliseconds for a training of so many steps."""
-    method = build(name, bits, steps)
-    start = time.process_time()
-    method.fit(train)
-    return 1000 * (time.process_time() - start)
-
-
-def time_loss(name: str, bits: int, train: Split) -> float:
-    """Milliseconds for loss and gradient on given outputs."""
-    method = build(name, bits, STEPS)
+def runnable(method: DeepMethod, train: Split) -> tuple[Callable[[], object], Callable[[], object]]:
+    """Two actions: the loss and its gradient on given outputs, and the next training step."""
     assert train.similarity is not None
+    assembled, rows = assemble(method, train)
     method.prepare(train.similarity)
+    run = start(method, assembled.network.train(), torch.device("cpu"))
     items, target = method.draw(0)
-    outputs = torch.randn(len(items), bits, generator=torch.Generator().manual_seed(0), requires_grad=True)
-    start = time.process_time()
-    for number in range(STEPS):
-        method.objective(outputs, target, number).backward()
-    return 1000 * (time.process_time() - start) / STEPS
+    outputs = torch.randn(len(items), method.bits, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    steps = batches(method, rows, range(STEPS))
+
+    def step() -> None:
+        number, inputs, wanted = next(steps)
+        take_step(method, run, inputs, wanted, number)
+
+    return lambda: method.objective(outputs, target, 0).backward(), step
+
+
+def milliseconds(action: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    action()
+    return 1000 * (time.perf_counter() - begin)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,12 @@ which differs in more than constants (weights in the gradient only, similar pair
 
 from __future__ import annotations
 
+import math
+
 from benchmark import UsageError, register_method
 from benchmark.deep import (
+    COSINE_EDGE,
+    NORM_FLOOR,
     Codes,
     Counts,
     PairBlock,
@@ -79,7 +83,8 @@ class DPH(PairwiseMethod):
         """1 - q_ij of eq. 8: (1 - cos)/2 for similar and (1 + cos)/2 for dissimilar pairs; 1 - p_ij in DPH-F."""
         if self.focal:
             return -torch.expm1(-nll.detach())
-        return (0.5 - similarity.similar) * h.cosine.detach() + 0.5
+        cos = cosine(h.rows.detach(), h.columns.detach(), h.inner.detach())
+        return (0.5 - similarity.similar) * cos + 0.5
 
     def alpha(self, similarity: PairBlock) -> torch.Tensor:
         """eq. 9: |S_i||S_j| / sqrt(|S_i^1||S_j^1|) for similar pairs, with S^0 for dissimilar ones."""
@@ -90,9 +95,10 @@ class DPH(PairwiseMethod):
 
     def priority_quantization(self, h: torch.Tensor) -> torch.Tensor:
         """Q of eq. 14 without its constant: (1 - q_i)^gamma || |h_i| - 1 ||_1; q_i = (1 + cos(|h_i|, 1))/2, eq. 13."""
-        size = h.abs()
-        hard = (1 - cosine(size.detach(), torch.ones_like(size[:1]))) / 2
-        return (power(hard, self.gamma)[:, 0] * (1 - size.mean(1))).mean()  # | |h| - 1 | = 1 - |h| for tanh
+        size = h.abs().mean(1)  # ||h_i||_1 / K; and | |h| - 1 | = 1 - |h| for tanh
+        cos = math.sqrt(self.bits) * size.detach() / h.detach().norm(dim=1).clamp_min(NORM_FLOOR)
+        hard = (1 - cos.clamp_max(1 - COSINE_EDGE)) / 2
+        return (power(hard, self.gamma) * (1 - size)).mean()
 
     def authors_cross_entropy(self, nll: torch.Tensor, h: Codes, similarity: PairBlock) -> torch.Tensor:
         """A loss whose gradient is the released code's: (2/C) sum a_ij (f_ij / mean f) nll_ij, C = sum a_ij."""

@@ -6,6 +6,8 @@ A new pairwise method is a subclass of `PairwiseMethod` with one method, `loss(c
 from benchmark.deep.lazy import torch
 from benchmark.deep.method import DeepMethod, PairwiseMethod
 from benchmark.deep.pieces import (
+    COSINE_EDGE,
+    NORM_FLOOR,
     Codes,
     Counts,
     PairBlock,
@@ -20,6 +22,8 @@ from benchmark.deep.profile import Profile, Training, load_profile
 from benchmark.deep.samplers import PairStreams, Stream, triplets
 
 __all__ = [
+    "COSINE_EDGE",
+    "NORM_FLOOR",
     "Codes",
     "Counts",
     "DeepMethod",

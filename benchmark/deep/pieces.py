@@ -45,11 +45,6 @@ class Codes:
         """<h_i, h_j> for all pairs of a row and a column."""
         return self.rows @ self.columns.T
 
-    @property
-    def cosine(self) -> torch.Tensor:
-        """cos(h_i, h_j) for all pairs of a row and a column."""
-        return cosine(self.rows, self.columns, self.inner)
-
     def squared_distance(self) -> torch.Tensor:
         """||u_i - u_j||^2 for all pairs, without a (B, B', K) tensor."""
         squares = self.both.square().sum(1)

@@ -103,16 +103,16 @@ def train(method: DeepMethod, network: HashNetwork, rows: Rows) -> History:
     when the result is safe, deletes it.
     """
     training, device = method.training, device_of(method.training)
-    run = _start(method, network, device)
+    run = start(method, network, device)
     identity = _identity(method, len(rows))
     path = Path(training.checkpoint) if training.checkpoint else None
     if path is not None and path.exists():
         run.load(path, identity, device)
     saved = time.monotonic()
     network.train()
-    for step, inputs, target in _batches(method, rows, range(run.step, training.steps)):
+    for step, inputs, target in batches(method, rows, range(run.step, training.steps)):
         _seed(device, "dropout", method.seed, step)
-        _step(method, run, inputs.to(device), target.to(device), step)
+        take_step(method, run, inputs.to(device), target.to(device), step)
         run.step = step + 1
         if path is not None and time.monotonic() - saved >= training.checkpoint_seconds:
             run.save(path, identity)
@@ -122,7 +122,8 @@ def train(method: DeepMethod, network: HashNetwork, rows: Rows) -> History:
     return run.history
 
 
-def _start(method: DeepMethod, network: HashNetwork, device: torch.device) -> Run:
+def start(method: DeepMethod, network: HashNetwork, device: torch.device) -> Run:
+    """A training before its first step."""
     from benchmark.deep.network import parameter_groups
 
     network.to(device)
@@ -133,7 +134,8 @@ def _start(method: DeepMethod, network: HashNetwork, device: torch.device) -> Ru
     return Run(network, optimizer, scaler, method.state, {"step": [], "loss": [], "gradient_norm": []})
 
 
-def _step(method: DeepMethod, run: Run, inputs: torch.Tensor, target: Any, step: int) -> None:
+def take_step(method: DeepMethod, run: Run, inputs: torch.Tensor, target: Any, step: int) -> None:
+    """One update of the network by one batch."""
     training = method.training
     set_rates(run.optimizer, training, step, method.rate)
     run.optimizer.zero_grad(set_to_none=True)
@@ -153,7 +155,8 @@ def _step(method: DeepMethod, run: Run, inputs: torch.Tensor, target: Any, step:
     run.scaler.update()
 
 
-def _batches(method: DeepMethod, rows: Rows, steps: range) -> Iterator[tuple[int, torch.Tensor, Any]]:
+def batches(method: DeepMethod, rows: Rows, steps: range) -> Iterator[tuple[int, torch.Tensor, Any]]:
+    """(step, inputs, target) of these steps."""
     training = method.training
 
     def batch(step: int) -> tuple[int, torch.Tensor, Any]:
