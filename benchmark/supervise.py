@@ -9,6 +9,7 @@ therefore only decide *when* a cell runs; this module runs it, inside joblib's t
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import faulthandler
 import fcntl
 import multiprocessing
@@ -160,8 +161,8 @@ def _watch(process: Any, receiver: Any, limits: Limits, log: Path | None, stop: 
         if limits.memory is not None and (used := _resident(process.pid)) > limits.memory:
             message = f"held {used >> 20} MiB, the limit is {limits.memory >> 20} MiB"
             return Ending(status="oom", kind="memory", message=message)
-        if log is not None and log.is_file() and log.stat().st_size > 8 * LOG_LIMIT:
-            os.truncate(log, 0)  # the task appends, so it goes on writing at the new end
+        if log is not None:
+            _free_beginning(log)
 
 
 def _opened(content: bytes) -> Ending:
@@ -225,6 +226,18 @@ def _resident(pid: int) -> int:
             total += int(Path(f"/proc/{one}/statm").read_text().split()[1]) * page
             waiting += [int(child) for child in Path(f"/proc/{one}/task/{one}/children").read_text().split()]
     return total
+
+
+def _free_beginning(log: Path) -> None:
+    """Give back the disk space of all but the end of a long log, while the task goes on writing to it."""
+    with contextlib.suppress(OSError), log.open("r+b") as handle:
+        status = os.fstat(handle.fileno())
+        if status.st_blocks * 512 <= 8 * LOG_LIMIT:
+            return
+        punch_hole = 0x01 | 0x02  # FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE
+        hole = ctypes.c_int64(0), ctypes.c_int64(status.st_size - LOG_LIMIT)
+        if sys.platform != "linux" or ctypes.CDLL(None).fallocate(handle.fileno(), punch_hole, *hole):
+            handle.truncate(0)  # where a file cannot have holes, lose what there is rather than fill the disk
 
 
 def _shorten(log: Path) -> None:

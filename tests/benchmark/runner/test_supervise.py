@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.supervise import LOG_LIMIT, Ending, Limits, _scratch_folder, supervise, sweep_scratch
+from benchmark.supervise import LOG_LIMIT, Ending, Limits, _free_beginning, _scratch_folder, supervise, sweep_scratch
 
 NO_LIMITS = Limits()
 
@@ -82,6 +82,17 @@ def test_output_goes_to_the_log_and_its_end_is_kept(tmp_path: Path) -> None:
     assert log.read_text().endswith("the end\n")
     supervise(abs, 1, NO_LIMITS, log)
     assert not log.exists()
+
+
+def test_a_long_log_takes_little_disk_and_keeps_its_end(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with log.open("ab") as task:
+        for number in range(5):
+            task.write(b"x" * (4 * LOG_LIMIT) + b"line %d\n" % number)
+            task.flush()
+            _free_beginning(log)
+            assert log.stat().st_blocks * 512 <= 10 * LOG_LIMIT
+            assert log.read_bytes().endswith(b"line %d\n" % number)
 
 
 def test_a_segfault_leaves_a_trace_in_the_log(tmp_path: Path) -> None:
