@@ -2,7 +2,7 @@
 
 `features` trains hash layers on given features of Tiny-ImageNet (100 classes, skewed) and COCO and prints MAP with its
 head, middle and tail classes, mean and standard deviation over seeds. `images` fine-tunes a backbone end to end and
-puts its MAP beside that of the same backbone frozen. `tune` is how the `quick` profile's rate and steps were chosen:
+puts its MAP beside that of the same backbone frozen. `tune` checks the `quick` profile's rate and steps:
 three-fold cross-validation on training rows only. The protocols are those of ../shared/data/README.md.
 """
 
