@@ -114,7 +114,8 @@ def _curves(axes: Axes, data: pd.DataFrame, panel: dict[str, Any]) -> None:
     if panel.get("chance") is not None:
         axes.axhline(panel["chance"], color="#444444", linewidth=0.7, linestyle=(0, (1, 2)), label="chance")
     axes.set(xlabel=panel["xlabel"], ylabel=panel["ylabel"])
-    axes.set_ylim(0, 1.06 * max(axes.get_ylim()[1] / 1.05, 1e-3))
+    floor = 0.9 * panel["chance"] if panel.get("chance") is not None else 0  # chance is the zero of a MAP axis
+    axes.set_ylim(floor, 1.06 * max(axes.get_ylim()[1] / 1.05, 1e-3))
     if panel.get("xticks"):
         axes.set_xticks(panel["xticks"])
     if panel.get("unit"):
@@ -280,26 +281,22 @@ def classes(drawing: Drawing) -> Any:
 
 
 def cost(drawing: Drawing) -> Any:
-    """Quality against cost: each method a marker with its name."""
-    figure, axes = _figure(COLUMN, 2.4)
-    high = max(drawing.data["y"].max(), 1e-3)
-    taken: list[tuple[float, float]] = []
-    for row in drawing.data.sort_values("y").itertuples(index=False):
+    """Quality against cost: one marker per method. The axis begins below the worst, as only differences matter."""
+    data = drawing.data
+    figure, axes = _figure(COLUMN, 2.2 + 0.16 * -(-len(data) // 4))
+    for row in data.itertuples(index=False):
         style = look(row.method)
-        axes.plot(row.x, row.y, style.marker, color=style.color, ms=5, mfc="white", mew=1.1)
-        # A name moves up until it is clear of names already placed at about the same cost.
-        x, y, step = np.log10(row.x), row.y, 0.055 * high
-        while any(abs(x - other) < 0.5 and abs(y - height) < step for other, height in taken):
-            y += step / 4
-        taken.append((x, y))
-        axes.annotate(row.title, (row.x, y), xytext=(4.5, -2), textcoords="offset points", fontsize=7)
+        axes.plot(row.x, row.y, style.marker, color=style.color, ms=5, mfc="white", mew=1.1, label=row.title)
     axes.set_xscale("log")
-    decades = np.log10([0.9 * drawing.data["x"].min(), 2.2 * drawing.data["x"].max()])
-    axes.set(xlim=10.0 ** np.array([np.floor(decades[0]), np.ceil(decades[1])]), ylim=(0, 1.1 * high))
+    decades = np.log10([0.9 * data["x"].min(), 1.1 * data["x"].max()])
+    room = 0.08 * max(data["y"].max() - data["y"].min(), 1e-3)
+    axes.set(xlim=10.0 ** np.array([np.floor(decades[0]), np.ceil(decades[1])]))
+    axes.set(ylim=(data["y"].min() - room, data["y"].max() + room))
     axes.xaxis.set_major_formatter("{x:g}")
     axes.minorticks_off()
     axes.set(xlabel=drawing.options["xlabel"], ylabel=drawing.options["ylabel"])
     _titled(axes, drawing.title)
+    _legend_below(figure, axes)
     return figure
 
 
