@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from benchmark import Split, Splits, evaluate, get_method
+from benchmark import Split, Splits, TrainingFailed, evaluate, get_method
 from benchmark.audit import class_groups
 from benchmark.codes import health
 from benchmark.deep import Training, load_profile
@@ -190,7 +190,10 @@ def with_features(splits: Splits, training: Training) -> Splits:
 
 
 def tune(arguments: argparse.Namespace) -> None:
-    """Rates and steps by cross-validation on training rows: mean MAP over three folds."""
+    """Rates and steps by cross-validation on training rows: mean MAP over three folds, nan where training fails.
+
+    Rates are the profile's; a method's own factor (`rate` of its class) multiplies them.
+    """
     grid = list(itertools.product(arguments.steps_grid, arguments.rates))
     for name in arguments.datasets:
         train = load(name, arguments.features, 0).train
@@ -210,7 +213,11 @@ def validated(train: Split, folds: np.ndarray, method: str, bits: int, steps: in
     scores = []
     for fold in range(3):
         kept, held = train.take(np.flatnonzero(folds != fold)), train.take(np.flatnonzero(folds == fold))
-        fitted = get_method(method)(bits=bits, seed=fold, training=training).fit(kept.visible("images", "similarity"))
+        fresh = get_method(method)(bits=bits, seed=fold, training=training)
+        try:
+            fitted = fresh.fit(kept.visible("images", "similarity"))
+        except TrainingFailed:
+            return float("nan")
         codes = [fitted.encode(part.visible("images", "nothing")) for part in (held, kept)]
         scores.append(evaluate(*codes, held.labels, kept.labels).map)
     return float(np.mean(scores))

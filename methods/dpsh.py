@@ -29,8 +29,6 @@ class DPSH(DeepMethod):
     constant too. A row that no batch has held yet is stored as 0 and pulls nowhere.
     """
 
-    rate = 3.0  # only one end of a pair carries a gradient; by cross-validation at 16, 32 and 64 bits
-
     def __init__(
         self,
         bits: int,

@@ -14,6 +14,8 @@ class DSH(PairwiseMethod):
     two streams, where the paper pairs one batch with itself.
     """
 
+    rate = 0.3  # the loss is quadratic in u and unbounded: at the others' rate it diverges; by cross-validation
+
     def __init__(
         self,
         bits: int,

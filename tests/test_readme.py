@@ -1,0 +1,39 @@
+"""What the README shows works as shown."""
+
+import re
+from pathlib import Path
+
+from benchmark.cli import main
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+
+
+def blocks() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", README, re.S)
+
+
+def test_the_method_in_25_lines_keeps_every_promise(tmp_path, capsys):
+    code = next(block for block in blocks() if "@register_method" in block)
+    assert len(code.strip().splitlines()) <= 25
+    file = tmp_path / "squares.py"
+    file.write_text(code)
+    assert main(["check", str(file)]) == 0, capsys.readouterr().out
+
+
+def test_the_evaluator_in_a_few_lines_runs():
+    code = next(block for block in blocks() if "evaluate(" in block)
+    names: dict[str, object] = {}
+    exec(code, names)
+    assert 0 <= names["scores"].map <= 1
+
+
+def test_pictures_and_links_are_in_the_repository():
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (Path(__file__).parents[1] / target).exists(), target
+
+
+def test_every_command_word_is_known():
+    from benchmark.cli import COMMANDS
+
+    for words in re.findall(r"python run_all\.py (\w+)", README):
+        assert words in COMMANDS, words
