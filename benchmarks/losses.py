@@ -1,8 +1,8 @@
 """What one training step costs, by method: `python benchmarks/losses.py [--bits 64] [--dimension 256]`.
 
 Times the loss alone (forward and backward on given outputs) and the whole step (draw, network, loss, update) on one
-batch shape and one thread. Methods take turns step by step in random order and the fastest of many steps counts, so that a busy
-machine distorts the ratios little. The bound that matters: DPH's step costs at most 1.3 times HashNet's.
+batch shape and one thread. Methods take turns step by step in random order and the fastest of many steps counts, so
+that a busy machine distorts the ratios little. The bound that matters: DPH's step costs at most 1.3 times HashNet's.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from benchmark.deep.backbones import load_backbone
 from benchmark.deep.network import Normalise
 from benchmark.deep.rows import ImageRows
 from benchmark.deep.trainer import outputs
-from benchmark.metrics import group_map
+from benchmark.metrics import class_map, group_map
 from benchmark.seeds import generator
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -190,15 +190,16 @@ def with_features(splits: Splits, training: Training) -> Splits:
 
 
 def tune(arguments: argparse.Namespace) -> None:
-    """Rates and steps by cross-validation on training rows: mean MAP over three folds, nan where training fails.
+    """Rates and steps by cross-validation on training rows; nan where training fails.
 
-    Rates are the profile's; a method's own factor (`rate` of its class) multiplies them.
+    The score is the mean over classes of their MAP, over three folds: queries are balanced by protocol, training rows
+    are not. Rates are those the method trains at, its own factor (`rate` of its class) included.
     """
     grid = list(itertools.product(arguments.steps_grid, arguments.rates))
     for name in arguments.datasets:
         train = load(name, arguments.features, 0).train
         folds = generator("folds", name).permutation(len(train)) % 3
-        print(f"\n{name}, {arguments.features}: three folds of {len(train)} training rows, MAP")
+        print(f"\n{name}, {arguments.features}: three folds of {len(train)} training rows, MAP averaged over classes")
         print("| bits | method | " + " | ".join(f"{steps} x {rate:g}" for steps, rate in grid) + " |")
         print("|---" * (2 + len(grid)) + "|")
         for bits, method in itertools.product(arguments.bits, arguments.methods):
@@ -207,9 +208,9 @@ def tune(arguments: argparse.Namespace) -> None:
 
 
 def validated(train: Split, folds: np.ndarray, method: str, bits: int, steps: int, rate: float) -> float:
-    """Mean MAP of held-out training rows among the others."""
-    quick = load_profile("quick").training
-    training = dataclasses.replace(quick, train="hash", steps=steps, learning_rate=rate, decay_every=max(1, steps // 3))
+    """Class-averaged MAP of held-out training rows among the others."""
+    quick, own = load_profile("quick").training, rate / get_method(method).rate
+    training = dataclasses.replace(quick, train="hash", steps=steps, learning_rate=own, decay_every=max(1, steps // 3))
     scores = []
     for fold in range(3):
         kept, held = train.take(np.flatnonzero(folds != fold)), train.take(np.flatnonzero(folds == fold))
@@ -219,7 +220,7 @@ def validated(train: Split, folds: np.ndarray, method: str, bits: int, steps: in
         except TrainingFailed:
             return float("nan")
         codes = [fitted.encode(part.visible("images", "nothing")) for part in (held, kept)]
-        scores.append(evaluate(*codes, held.labels, kept.labels).map)
+        scores.append(np.nanmean(class_map(evaluate(*codes, held.labels, kept.labels).ap, held.labels)))
     return float(np.mean(scores))
 
 
