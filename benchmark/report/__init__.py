@@ -25,14 +25,13 @@ def render(
     Nothing is done when records, report code and `stale` are those of last time; of the figures only the changed
     ones are redrawn.
     """
-    out = Path(out)
+    shown, out = Path(out) / "index.html", Path(out).resolve()  # helpers that draw may stand in another folder
     records = list(store.records())
     at_hand = {dataset.revision: dataset for dataset in datasets if not dataset.miniature}
     digest = _digest(records, [*sorted(stale), *sorted(at_hand)])
     manifest = _read_manifest(out)
-    index = out / "index.html"
     if not force and manifest.get("digest") == digest and all((out / name).is_file() for name in manifest["files"]):
-        return index
+        return shown
     from benchmark.report.build import build
 
     known = {} if force else manifest.get("figures", {})
@@ -41,7 +40,7 @@ def render(
         (out / name).unlink(missing_ok=True)  # made by an earlier report, part of none now
     manifest = {"digest": digest, "files": sorted(files), "figures": figures}
     (out / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-    return index
+    return shown
 
 
 def _digest(records: list[Any], others: list[str]) -> str:

@@ -125,7 +125,7 @@ def test_the_check_command_on_a_file_outside(tmp_path, capsys):
     assert main(["check", str(file)]) == 0
     assert "every promise is kept" in capsys.readouterr().out
     file = tmp_path / "bad.py"
-    file.write_text(imports + decorator.replace("mine", "bad") + inspect.getsource(Good).replace("1, -1", "1, 0"))
+    file.write_text(imports + decorator.replace("mine", "flawed") + inspect.getsource(Good).replace("1, -1", "1, 0"))
     assert main(["check", str(file)]) == 1
     assert "BROKEN codes are plus minus one" in capsys.readouterr().out
 
