@@ -1,8 +1,8 @@
-"""imagenet: HashNet's 100 classes with the paper's skewed training set (one class of 1300, nine of ~411, 90
-of ~56).
+"""imagenet and imagenet-balanced: HashNet's 100 classes, with the paper's skewed training set (one class of 1300, nine
+of ~411, 90 of ~56) or HashNet's balanced one (130 of each).
 
-Under the data root: the published lists train.txt, test.txt and database.txt, in imagenet/ or beside the
-images; or the official folders train/ and val/ by WordNet id, from which the same protocol is drawn.
+Under the data root: the published lists train.txt (or train_balanced.txt), test.txt and database.txt, in imagenet/ or
+beside the images; or the official folders train/ and val/ by WordNet id, from which the same protocol is drawn.
 MAP@1000.
 """
 
@@ -14,8 +14,6 @@ from benchmark import Splits, register_dataset
 from benchmark.ilsvrc import Ilsvrc
 from benchmark.official import Piece, need_root
 
-LISTS = {"train": ("train.txt",), "query": ("test.txt", "query.txt"), "database": ("database.txt",)}
-
 
 @register_dataset("imagenet", title="ImageNet", stand_in="imagenet-mini")
 class ImageNet:
@@ -26,6 +24,8 @@ class ImageNet:
     map_cutoff = 1000
     miniature = False
     backbone = "alexnet"
+    profile = "paper"  # what the published training list holds
+    train_list = "train.txt"
 
     def __init__(
         self,
@@ -39,9 +39,9 @@ class ImageNet:
         drop_overlap: bool = False,  # leave query rows out of the database
     ) -> None:
         root = need_root(self.name, data_root)
-        self._splits = Ilsvrc(
-            self.name, root, LISTS, "paper", imbalance, train_size, split_seed, skip_broken, drop_overlap
-        )
+        lists = {"train": (self.train_list,), "query": ("test.txt", "query.txt"), "database": ("database.txt",)}
+        drawn = (self.profile, imbalance, train_size, split_seed)
+        self._splits = Ilsvrc(self.name, root, lists, *drawn, skip_broken, drop_overlap)
         self.protocol = self._splits.protocol
 
     @property
@@ -61,3 +61,34 @@ class ImageNet:
     def lists(self) -> dict[str, Path]:
         """Its list files, for `prepare`."""
         return dict(self._splits.listing.files)
+
+
+@register_dataset("imagenet-balanced", title="ImageNet, balanced")
+class ImageNetBalanced(ImageNet):
+    """ImageNet as in the HashNet paper."""
+
+    name = "imagenet-balanced"
+    title = "ImageNet, balanced"
+    profile = "balanced"
+    train_list = "train_balanced.txt"
+
+    def __init__(
+        self,
+        argument: str | None = None,
+        data_root: Path | None = None,
+        *,
+        imbalance: str = "balanced",
+        train_size: int = 13_000,
+        split_seed: int = 0,
+        skip_broken: bool = False,
+        drop_overlap: bool = False,
+    ) -> None:
+        super().__init__(
+            argument,
+            data_root,
+            imbalance=imbalance,
+            train_size=train_size,
+            split_seed=split_seed,
+            skip_broken=skip_broken,
+            drop_overlap=drop_overlap,
+        )
