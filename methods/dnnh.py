@@ -31,7 +31,7 @@ class DNNH(DeepMethod):
     a saturated bit never changes again.
     """
 
-    rate = 3.0  # most triplets soon meet the margin and pull no more; by cross-validation at 16 bits
+    rate = 3.0  # by cross-validation at 16 bits; perhaps since most triplets soon meet the margin
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ class HashNet(PairwiseMethod):
     method is not shown.
     """
 
-    rate = 3.0  # tanh(beta_t u) saturates as beta grows and passes less gradient; by cross-validation, 16 and 64 bits
+    rate = 3.0  # by cross-validation at 16 and 64 bits; perhaps since a sharper tanh passes less gradient
 
     def __init__(
         self,
