@@ -152,8 +152,8 @@ def run(args: argparse.Namespace) -> int:
     from benchmark.store import Store
 
     for folder in (args.a, *([] if args.b == PUBLISHED else [Path(args.b)])):
-        if not (folder / "cells").is_dir():
-            raise UsageError(f"compare: '{folder}' has no results (no folder 'cells'); give a results folder")
+        if not Store(folder).keys():
+            raise UsageError(f"compare: '{folder}' has no results; give a results folder")
     stores = Store(args.a)
     found = compare_published(stores) if args.b == PUBLISHED else compare_results(stores, Store(args.b))
     print("\n".join(as_lines(found)))
