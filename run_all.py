@@ -1,8 +1,9 @@
-"""The main job: `python run_all.py --datasets imagenet nus coco`. Everything is in benchmark.cli."""
+#!/usr/bin/env python3
+"""The main job: run the grid, then build the report. `python run_all.py --help`."""
 
 import sys
 
-from benchmark.cli import main
+from benchmark.commands import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -6,8 +6,8 @@ What is importable from here is the public interface; it costs numpy, not torch.
 from benchmark.conformance import check_dataset, check_method
 from benchmark.contracts import Split, Splits, as_multi_hot
 from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
-from benchmark.evaluator import count
-from benchmark.metrics import evaluate
+from benchmark.evaluation.counting import count
+from benchmark.evaluation.metrics import evaluate
 from benchmark.registry import get_dataset, get_method, register_dataset, register_method
 from benchmark.similarity import Degrees, LabelSimilarity, PairSimilarity, Similarity
 

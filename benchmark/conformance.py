@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.codes import check_codes
 from benchmark.contracts import Split
 from benchmark.errors import UsageError
-from benchmark.metrics import evaluate
+from benchmark.evaluation.codes import check_codes
+from benchmark.evaluation.metrics import evaluate
 from benchmark.registry import get_method, load_plugin, methods
 
 BIT_LENGTHS = (1, 12, 16, 48)
@@ -286,7 +286,7 @@ def check_splits_agree(dataset: Any) -> None:
 
 def check_audit_has_no_errors(dataset: Any) -> None:
     """No query is in the database."""
-    from benchmark.audit import audit
+    from benchmark.data.audit import audit
 
     errors = audit(dataset.load(), dataset.map_cutoff).errors
     _require(not errors, "; ".join(map(str, errors)))

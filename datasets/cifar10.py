@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmark import Split, Splits, UsageError, as_multi_hot, register_dataset
-from benchmark.cache import file_hash
-from benchmark.images import ImageArrays
-from benchmark.official import Piece, first_file, need_root
-from benchmark.protocol import class_sizes, draw_queries, draw_training
+from benchmark.data.cache import file_hash
+from benchmark.data.drawing import class_sizes, draw_queries, draw_training
+from benchmark.data.images import ImageArrays
+from benchmark.data.official import Piece, first_file, need_root
 
 FOLDERS = ("cifar10", "cifar-10", "CIFAR10", "cifar")
 BATCHES = "cifar-10-batches-py"
@@ -92,7 +92,7 @@ class Cifar10:
     def _read(self) -> tuple[np.ndarray, np.ndarray, list[str]]:
         """All 60,000 images; torchvision compares the files with their known checksums before it unpickles
         them."""
-        from benchmark.vision import torchvision
+        from benchmark.data.vision import torchvision
 
         root = self._folder().parent
         try:

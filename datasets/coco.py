@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmark import Splits, UsageError, register_dataset
-from benchmark.index import image_index
-from benchmark.multi_label import Collected, Drawing, MultiLabel
-from benchmark.official import Piece, first_file, need_root
+from benchmark.data.image_index import image_index
+from benchmark.data.multi_label import Collected, Drawing, MultiLabel
+from benchmark.data.official import Piece, first_file, need_root
 
 FOLDERS = ("coco", "COCO", "mscoco", "MSCOCO", "data/coco")
 LISTS = {

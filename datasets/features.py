@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 
 from benchmark import Split, Splits, UsageError, register_dataset
-from benchmark.cache import cache_dir, file_hash, replacing
-from benchmark.feature_file import FeatureFile
+from benchmark.data.cache import cache_dir, file_hash, replacing
+from benchmark.data.feature_file import FeatureFile
 from benchmark.registry import name_of_own
 
 PARTS = ("train", "query", "database")

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from benchmark import Splits, UsageError, as_multi_hot, register_dataset
-from benchmark.index import image_index
-from benchmark.listed import Listing, read_class_names
-from benchmark.official import CLASS_NAMES, DrawnLists, draw_lists
-from benchmark.protocol import class_sizes, draw_queries, draw_training
+from benchmark.data.drawing import class_sizes, draw_queries, draw_training
+from benchmark.data.image_index import image_index
+from benchmark.data.listing import Listing, read_class_names
+from benchmark.data.official import CLASS_NAMES, DrawnLists, draw_lists
 from benchmark.registry import name_of_own
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmark import Splits, register_dataset
-from benchmark.ilsvrc import Ilsvrc
-from benchmark.official import Piece, need_root
+from benchmark.data.ilsvrc import Ilsvrc
+from benchmark.data.official import Piece, need_root
 
 
 @register_dataset("imagenet", title="ImageNet", stand_in="imagenet-mini")

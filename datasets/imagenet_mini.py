@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmark import register_dataset
 from benchmark.contracts import Splits
-from benchmark.miniature import Look, Palette, SingleLabel, revision_of, single_label_splits
+from benchmark.data.miniature import Look, Palette, SingleLabel, revision_of, single_label_splits
 
 HUES = ("red", "orange", "lime", "green", "jade", "cyan", "azure", "blue", "purple", "pink")
 PROTOCOL = SingleLabel(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmark import Splits, UsageError, register_dataset
-from benchmark.listed import Listing, find_lists, read_class_names
+from benchmark.data.listing import Listing, find_lists, read_class_names
 from benchmark.registry import name_of_own
 
 

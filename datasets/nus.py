@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmark import Splits, UsageError, register_dataset
-from benchmark.index import image_index
-from benchmark.listed import read_class_names
-from benchmark.multi_label import Collected, Drawing, MultiLabel
-from benchmark.official import Piece, first_file, need_root
+from benchmark.data.image_index import image_index
+from benchmark.data.listing import read_class_names
+from benchmark.data.multi_label import Collected, Drawing, MultiLabel
+from benchmark.data.official import Piece, first_file, need_root
 
 FOLDERS = ("nuswide_81", "nus", "nuswide", "nus-wide", "NUS-WIDE", "NUS_WIDE", "data/nuswide_81")
 LISTS = {

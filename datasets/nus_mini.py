@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmark import register_dataset
 from benchmark.contracts import Splits
-from benchmark.miniature import Look, MultiLabel, Palette, multi_label_splits, revision_of
+from benchmark.data.miniature import Look, MultiLabel, Palette, multi_label_splits, revision_of
 
 HUES = ("red", "amber", "lime", "jade", "cyan", "blue", "violet", "pink")
 PROTOCOL = MultiLabel(

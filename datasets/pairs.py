@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmark import PairSimilarity, Split, Splits, UsageError, register_dataset
-from benchmark.cache import file_hash
-from benchmark.feature_file import FeatureFile
-from benchmark.images import ImageFiles
-from benchmark.index import image_index
-from benchmark.listed import Listing
+from benchmark.data.cache import file_hash
+from benchmark.data.feature_file import FeatureFile
+from benchmark.data.image_index import image_index
+from benchmark.data.images import ImageFiles
+from benchmark.data.listing import Listing
 from benchmark.registry import name_of_own
 
 SCORED = ("query", "database")

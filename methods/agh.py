@@ -5,8 +5,8 @@ from typing import Self
 import numpy as np
 
 from benchmark import Split, UsageError, register_method
-from benchmark.scaling import FeatureScaling
 from benchmark.shallow import encode_rows, fix_signs, sample, squared_distances
+from benchmark.shallow.scaling import FeatureScaling
 
 TRIVIAL = 1 - 1e-3  # eigenvalues from here to 1 belong to (nearly) constant vectors, as in the authors' code
 VANISHING = 1e-10  # and those below it to nothing

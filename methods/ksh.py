@@ -6,8 +6,8 @@ from typing import Self
 import numpy as np
 
 from benchmark import Similarity, Split, UsageError, register_method
-from benchmark.scaling import FeatureScaling
 from benchmark.shallow import encode_rows, fix_signs, gaussian, sample, signs, squared_distances
+from benchmark.shallow.scaling import FeatureScaling
 
 
 @register_method("ksh", title="KSH", family="supervised", needs="similarity", paper="Liu et al., CVPR 2012")

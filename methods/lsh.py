@@ -5,8 +5,8 @@ from typing import Self
 import numpy as np
 
 from benchmark import Split, register_method
-from benchmark.scaling import FeatureScaling
 from benchmark.shallow import encode_rows
+from benchmark.shallow.scaling import FeatureScaling
 
 
 @register_method("lsh", title="LSH", family="data-independent", paper="Gionis et al., VLDB 1999")

@@ -5,8 +5,8 @@ from typing import Self
 import numpy as np
 
 from benchmark import Split, register_method
-from benchmark.scaling import FeatureScaling
 from benchmark.shallow import encode_rows, principal_directions
+from benchmark.shallow.scaling import FeatureScaling
 
 
 @register_method("pcah", title="PCAH", family="unsupervised", paper="Wang et al., PAMI 2012")

@@ -5,8 +5,8 @@ from typing import Self
 import numpy as np
 
 from benchmark import Split, UsageError, register_method
-from benchmark.scaling import FeatureScaling
 from benchmark.shallow import encode_rows, gaussian, sample, signs, squared_distances
+from benchmark.shallow.scaling import FeatureScaling
 
 
 @register_method("sdh", title="SDH", family="supervised", needs="labels", paper="Shen et al., CVPR 2015")

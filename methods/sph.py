@@ -5,8 +5,8 @@ from typing import Self
 import numpy as np
 
 from benchmark import Split, register_method
-from benchmark.scaling import FeatureScaling
 from benchmark.shallow import encode_rows, sample, squared_distances
+from benchmark.shallow.scaling import FeatureScaling
 
 
 @register_method("sph", title="SpH", family="unsupervised", paper="Heo et al., CVPR 2012")

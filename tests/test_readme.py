@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from benchmark.cli import main
+from benchmark.commands.main import main
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 
@@ -33,7 +33,7 @@ def test_pictures_and_links_are_in_the_repository():
 
 
 def test_every_command_word_is_known():
-    from benchmark.cli import COMMANDS
+    from benchmark.commands.main import COMMANDS
 
     for words in re.findall(r"python run_all\.py (\w+)", README):
         assert words in COMMANDS, words

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmark.contracts import Split
+from benchmark.data.images import Transform
 from benchmark.deep.backbones import Backbone, load_backbone
 from benchmark.deep.lazy import torch
 from benchmark.deep.profile import Training
 from benchmark.deep.rows import FeatureRows, ImageRows, Rows
 from benchmark.deep.trainer import outputs
 from benchmark.errors import UsageError
-from benchmark.images import Transform
-from benchmark.scaling import FeatureScaling
+from benchmark.shallow.scaling import FeatureScaling
 
 if TYPE_CHECKING:
     from torch import nn

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmark.data.images import Transform
+from benchmark.data.weights import DEFAULT, check_weights, is_file, match_weights, read_weights, weights_name
 from benchmark.errors import UsageError
-from benchmark.images import Transform
-from benchmark.weights import DEFAULT, check_weights, is_file, match_weights, read_weights, weights_name
 
 if TYPE_CHECKING:
     from torch import nn
@@ -118,7 +118,7 @@ def _only_own_weights(weights: str | Path | None) -> None:
 
 def _known() -> list[str]:
     """The classifiers of torchvision; detection, segmentation and video live in sub-modules of its models."""
-    from benchmark.vision import torchvision
+    from benchmark.data.vision import torchvision
 
     return list(torchvision.models.list_models(module=torchvision.models))
 
@@ -127,7 +127,7 @@ def _build(name: str, weights: str | None) -> nn.Module:
     """The whole classifier; global random state is left as it was."""
     import torch
 
-    from benchmark.vision import torchvision
+    from benchmark.data.vision import torchvision
 
     if name not in _known():
         close = difflib.get_close_matches(name, [MINI, *_known()], n=1)

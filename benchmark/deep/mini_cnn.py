@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmark.cache import cache_dir, locked, replacing
+from benchmark.data.cache import cache_dir, locked, replacing
+from benchmark.data.miniature.protocol import source_hash
+from benchmark.data.miniature.render import render
+from benchmark.data.miniature.scenes import TEXTURES, Look, Palette, Scenes, draw_scenes
 from benchmark.deep.lazy import torch
-from benchmark.miniature.protocol import source_hash
-from benchmark.miniature.render import render
-from benchmark.miniature.scenes import TEXTURES, Look, Palette, Scenes, draw_scenes
 from benchmark.seeds import derive_seed, generator
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from benchmark.data.images import Transform
 from benchmark.deep.profile import Training
-from benchmark.images import Transform
-from benchmark.scaling import FeatureScaling
+from benchmark.shallow.scaling import FeatureScaling
 
 
 class Normalise(nn.Module):

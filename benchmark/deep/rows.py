@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from benchmark.contracts import Images
+from benchmark.data.images import Transform
 from benchmark.deep.lazy import torch
 from benchmark.errors import UsageError
-from benchmark.images import Transform
-from benchmark.scaling import FeatureScaling
+from benchmark.shallow.scaling import FeatureScaling
 
 
 class Rows(Protocol):

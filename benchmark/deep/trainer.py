@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmark.cache import replacing
+from benchmark.data.cache import replacing
 from benchmark.deep.lazy import torch
 from benchmark.deep.profile import Training
 from benchmark.deep.rows import Rows, ahead

@@ -45,9 +45,9 @@ def render(
 
 def _digest(records: list[Any], others: list[str]) -> str:
     """Changes with any record, with what is stale or at hand, and with the code of the report."""
-    here = Path(__file__).parent
-    sources = [*sorted(here.iterdir()), here.parent / "statistics.py", here.parent / "compare.py"]
-    digest = hashlib.sha256(json.dumps([records, others], sort_keys=True, default=str).encode())
+    here, plain = Path(__file__).parent, [record.as_dict() for record in records]
+    sources = [*sorted(here.iterdir()), here.parent / "evaluation" / "statistics.py"]
+    digest = hashlib.sha256(json.dumps([plain, others], sort_keys=True, default=str).encode())
     for path in sources:
         if path.is_file():
             digest.update(path.read_bytes())

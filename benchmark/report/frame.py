@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from benchmark.execution.record import Record
 from benchmark.report.style import dataset_order, method_order
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Record = Mapping[str, Any]
 CELL = ["method", "params", "dataset", "protocol", "bits", "seed", "profile", "backbone"]
 STALE = "stale: code or data have changed since; run it again"
 VARIANTS = ("dph-f", "dph-w", "dph-q")
@@ -58,14 +58,14 @@ def _with_known_datasets(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def row(record: Record) -> dict[str, Any]:
     """One record flattened: the cell, what it was made from, its scalar scores, costs and health."""
-    cell, metrics = record["cell"], record.get("metrics") or {}
-    titles, provenance = record.get("titles") or {}, record.get("provenance") or {}
+    cell, metrics = record.cell, record.metrics
+    titles, provenance = record.titles, record.provenance
     params = cell.get("params") or {}
     flat = {
-        "key": record["key"],
+        "key": record.key,
         "method": cell["method"],
         "title": titles.get("method") or cell["method"],
-        "family": record.get("family") or "",
+        "family": record.family,
         "params": json.dumps(params, sort_keys=True) if params else "",
         "dataset": cell["dataset"],
         "dataset_title": titles.get("dataset") or "",
@@ -73,40 +73,29 @@ def row(record: Record) -> dict[str, Any]:
         "bits": int(cell["bits"]),
         "seed": int(cell["seed"]),
         "profile": str(cell.get("profile") or ""),
-        "backbone": str(cell.get("backbone") or record.get("backbone") or ""),
+        "backbone": str(cell.get("backbone") or ""),
         "setup": setup(record),
-        "revision": str(record.get("dataset_revision") or ""),
-        "miniature": bool(record.get("miniature")),
-        "status": record["status"],
-        "reason": reason(record),
+        "revision": record.revision,
+        "miniature": record.miniature,
+        "status": record.status,
+        "reason": record.reason,
         "ended": str(provenance.get("ended") or ""),
-        "peak_memory": record.get("peak_memory"),
-        "sources": json.dumps((record.get("parts") or {}).get("sources"), sort_keys=True),
+        "peak_memory": record.peak_memory,
+        "sources": json.dumps(record.parts.get("sources"), sort_keys=True),
         "versions": json.dumps(provenance.get("versions"), sort_keys=True),
         "machine": json.dumps(provenance.get("machine"), sort_keys=True),
     }
     flat |= {name: value for name, value in metrics.items() if not isinstance(value, (Mapping, list))}
     flat |= {f"map_{group}": value for group, value in (metrics.get("map_groups") or {}).items()}
-    flat |= {f"seconds_{part}": value for part, value in (record.get("seconds") or {}).items()}
-    flat |= {f"health_{part}": value for part, value in (record.get("health") or {}).items()}
+    flat |= {f"seconds_{part}": value for part, value in record.seconds.items()}
+    flat |= {f"health_{part}": value for part, value in record.health.items()}
     return flat
 
 
 def setup(record: Record) -> str:
     """What must agree for two cells to be compared and is in no name: profile values, weights, evaluator."""
-    parts = record.get("parts") or {}
-    shared = {name: parts.get(name) for name in ("profile", "weights", "evaluator")}
+    shared = {name: record.parts.get(name) for name in ("profile", "weights", "evaluator")}
     return hashlib.sha256(json.dumps(shared, sort_keys=True, default=str).encode()).hexdigest()[:6]
-
-
-def reason(record: Record) -> str:
-    """Why a cell has no score, in one line; empty where it has one."""
-    if record["status"] == "ok":
-        return ""
-    error = record.get("error")
-    text = (error.get("message") or error.get("reason") or "") if isinstance(error, Mapping) else (error or "")
-    lines = str(text).strip().splitlines()
-    return f"{record['status'].replace('_', ' ')}: {lines[-1].strip()}" if lines else record["status"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmark.evaluation.statistics import bootstrap_means, interval
 from benchmark.report.frame import Dataset, Sheet, methods, well_filled
 from benchmark.report.payloads import Payloads
-from benchmark.statistics import bootstrap_means, interval
 
 
 def headline(sheet: Sheet, payloads: Payloads) -> str:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmark.evaluation.statistics import cliques, critical_difference
 from benchmark.report.figures import Drawing
 from benchmark.report.frame import Dataset, Sheet, curve_bits, methods, scored
 from benchmark.report.payloads import Payloads
 from benchmark.report.tables import cutoff, rank_scores
-from benchmark.statistics import cliques, critical_difference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,7 +106,7 @@ def _training(cells: pd.DataFrame, dataset: Dataset, bits: int, stem: str, paylo
     parts = []
     for name, title in methods(cells):
         first = cells[cells["method"] == name].sort_values("seed").iloc[0]
-        history = payloads.records[first["key"]].get("training") or {}
+        history = payloads.records[first["key"]].training
         loss = np.asarray(history.get("loss") or [], float)
         if len(loss) < 2 or not loss[0]:
             continue

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmark.execution.record import Record
 from benchmark.report.figures import Drawing
 from benchmark.report.gallery import TOP, Gallery
 from benchmark.report.style import look
@@ -47,7 +48,7 @@ class Page:
     charts: list[dict[str, Any]] = field(default_factory=list)
 
 
-def write_page(path: Path, page: Page, frame: pd.DataFrame, records: list[Mapping[str, Any]]) -> None:
+def write_page(path: Path, page: Page, frame: pd.DataFrame, records: list[Record]) -> None:
     """Render the template."""
     import jinja2
 
@@ -184,17 +185,17 @@ def stale(frame: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def audits(records: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def audits(records: list[Record]) -> list[dict[str, Any]]:
     """The audit of each split, once."""
     found: dict[str, dict[str, Any]] = {}
     for record in records:
-        audit, revision = record.get("audit") or {}, str(record.get("dataset_revision") or "")
+        audit, revision = record.audit, record.revision
         if not audit or revision in found:
             continue
         counts = ((audit.get("parts") or {}).get("train") or {}).get("class_counts") or []
         found[revision] = {
-            "title": (record.get("titles") or {}).get("dataset") or record["cell"]["dataset"],
-            "protocol": record["cell"].get("protocol") or "",
+            "title": record.titles.get("dataset") or record.cell["dataset"],
+            "protocol": record.cell.get("protocol") or "",
             "revision": revision,
             "parts": audit.get("parts") or {},
             "facts": [(label, audit[key]) for key, label in AUDITED.items() if audit.get(key) is not None],
@@ -207,11 +208,11 @@ def audits(records: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def provenance(records: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def provenance(records: list[Record]) -> list[dict[str, Any]]:
     """Where cells were made: one row per distinct machine, versions, threads and commit."""
     found: dict[str, dict[str, Any]] = {}
     for record in records:
-        made = dict(record.get("provenance") or {})
+        made = dict(record.provenance)
         ended = str(made.pop("ended", ""))
         row = found.setdefault(repr(made), {"made": made, "count": 0, "first": ended, "last": ended})
         row["count"] += 1

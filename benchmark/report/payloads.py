@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmark.execution.record import Record
+
 if TYPE_CHECKING:
     import pandas as pd
 
-KEPT = ("ap", "recall", "precision", "radius_precision", "radius_recall", "n", "precision_at_n", "class_ap")
+KEPT = ("ap", "recall", "precision", "precision_at_radius", "recall_at_radius", "n", "precision_at_n", "class_ap")
 
 
 class Payloads:
     """Arrays by record key. Codes are large and read again when asked for; the rest stays in memory."""
 
-    def __init__(self, store: Any, records: list[Mapping[str, Any]], at_hand: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, store: Any, records: list[Record], at_hand: Mapping[str, Any] | None = None) -> None:
         self.store = store
         self.at_hand = at_hand or {}  # revision -> data set whose images can be shown
-        self.records = {record["key"]: record for record in records}
+        self.records = {record.key: record for record in records}
         self._kept: dict[str, dict[str, np.ndarray]] = {}
         self._datasets: dict[str, dict[str, np.ndarray]] = {}
 
@@ -69,11 +71,11 @@ class Payloads:
 
     def chance_by_group(self, cells: pd.DataFrame) -> dict[str, float]:
         """Group of classes -> macro MAP of a random ranking: all items at one distance, so exact."""
-        from benchmark.evaluator import count
-        from benchmark.metrics import group_map
+        from benchmark.evaluation.counting import count
+        from benchmark.evaluation.metrics import group_map
 
         for key, revision, k in zip(cells["key"], cells["revision"], cells.get("k", ()), strict=False):
-            groups = (self.records[key].get("audit") or {}).get("groups")
+            groups = self.records[key].audit.get("groups")
             labels = self.labels(revision)
             if groups and labels is not None and k == k:
                 same = count(np.ones((len(labels[0]), 1)), np.ones((len(labels[1]), 1)), *labels)

@@ -9,6 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmark.evaluation.statistics import (
+    cliques,
+    critical_difference,
+    friedman,
+    holm,
+    paired_difference,
+    permutation_test,
+    permutation_tests,
+    ranks,
+)
 from benchmark.report.frame import (
     VARIANTS,
     Dataset,
@@ -23,16 +33,6 @@ from benchmark.report.frame import (
 from benchmark.report.payloads import Payloads
 from benchmark.report.published import find, why_not_comparable
 from benchmark.report.table import DASH, Column, Entry, Table, number, text
-from benchmark.statistics import (
-    cliques,
-    critical_difference,
-    friedman,
-    holm,
-    paired_difference,
-    permutation_test,
-    permutation_tests,
-    ranks,
-)
 
 if TYPE_CHECKING:
     import pandas as pd

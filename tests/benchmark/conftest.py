@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmark.store import Store
+from benchmark.execution.record import Record
+from benchmark.execution.store import Store
 
 QUALITY = {"dph": 0.62, "hashnet": 0.55, "itq": 0.4, "lsh": 0.2}
 TITLES = {"dph": "DPH", "hashnet": "HashNet", "itq": "ITQ", "lsh": "LSH"}
@@ -40,29 +41,28 @@ class Synthetic:
             },
         )
 
-    def cell(self, method: str, dataset: str, bits: int, seed: int = 0, **changes: Any) -> dict[str, Any]:
+    def cell(self, method: str, dataset: str, bits: int, seed: int = 0, **changes: Any) -> Record:
         """Commit one cell; `changes` replace parts of the record."""
         self.count += 1
         key = f"{self.count:064x}"
         quality = changes.pop("quality", QUALITY.get(method, 0.3))
         ap = np.clip(self.rng.normal(quality + bits / 600, 0.1, QUERIES), 0, 1)
-        revision = f"rev-{dataset}"
+        revision = changes.pop("revision", f"rev-{dataset}")
         self.dataset(revision)
-        record = {
+        parts = {"profile": {}, "weights": "w", "evaluator": 1, "sources": {"method": "s"}} | changes.pop("parts", {})
+        fields = {
             "key": key,
             "cell": {
                 "method": method, "params": changes.pop("params", {}), "dataset": dataset,
                 "protocol": changes.pop("protocol", "miniature"),
                 "bits": bits, "seed": seed, "profile": changes.pop("profile", "quick"),
-                "backbone": changes.get("backbone", "mini-cnn"),
+                "backbone": changes.pop("backbone", "mini-cnn"),
             },
             "status": "ok",
-            "parts": {"profile": {}, "weights": "w", "evaluator": 1, "sources": {"method": "s"}},
+            "parts": {"dataset": {"revision": revision, "map_cutoff": 100}} | parts,
             "titles": {"method": TITLES.get(method, method), "dataset": DATASETS.get(dataset, dataset)},
             "family": FAMILY.get(method, "supervised"),
             "miniature": dataset.endswith("-mini"),
-            "backbone": "mini-cnn",
-            "dataset_revision": revision,
             "metrics": self.metrics(ap),
             "seconds": {"load": 0.1, "fit": 2.0 * bits / 16, "encode": 0.2, "score": 0.05},
             "peak_memory": 300_000_000,
@@ -74,10 +74,11 @@ class Synthetic:
                            "ended": f"2026-01-01T{self.count // 60:02d}:{self.count % 60:02d}:00"},
             "error": None,
         } | changes  # fmt: skip
-        self.store.commit(record, self.payload(ap, bits) if record["status"] == "ok" else None)
+        record = Record(**fields)
+        self.store.commit(record, self.payload(ap, bits) if record.status == "ok" else None)
         return record
 
-    def published_cell(self, method: str, dataset: str, bits: int) -> dict[str, Any]:
+    def published_cell(self, method: str, dataset: str, bits: int) -> Record:
         """A cell on real data, measured as the paper does."""
         made = self.metrics(np.full(QUERIES, 0.5)) | {"k": 1000 if dataset.startswith("imagenet") else 5000}
         return self.cell(
@@ -109,8 +110,8 @@ class Synthetic:
             "ap": ap,
             "recall": recall,
             "precision": ap.mean() * (1 - recall * 0.6),
-            "radius_precision": np.linspace(ap.mean(), 0.1, bits + 1),
-            "radius_recall": np.linspace(0, 1, bits + 1),
+            "precision_at_radius": np.linspace(ap.mean(), 0.1, bits + 1),
+            "recall_at_radius": np.linspace(0, 1, bits + 1),
             "n": np.arange(100, 1001, 100),
             "precision_at_n": np.linspace(ap.mean(), 0.1, 10),
             "class_ap": self.rng.random(CLASSES),

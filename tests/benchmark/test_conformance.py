@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from benchmark import check_dataset, check_method, get_dataset, register_method
-from benchmark.cli import main
+from benchmark.commands.main import main
 from benchmark.conformance import METHOD_CHECKS, Broken
 from benchmark.errors import UsageError
 from benchmark.registry import methods
-from benchmark.scaling import FeatureScaling
+from benchmark.shallow.scaling import FeatureScaling
 
 BUILT_IN = [name for name in methods.names() if not name.startswith("test-")]
 
@@ -118,7 +118,7 @@ def test_a_bad_method_raises_at_the_first_broken_promise():
 def test_the_check_command_on_a_file_outside(tmp_path, capsys):
     file = tmp_path / "mine.py"
     imports = (
-        "import numpy as np\nfrom benchmark import register_method\nfrom benchmark.scaling import FeatureScaling\n"
+        "import numpy as np\nfrom benchmark import register_method\nfrom benchmark.shallow import FeatureScaling\n"
     )
     decorator = '@register_method("test-mine", title="Mine", family="data-independent")\n'
     file.write_text(imports + decorator + inspect.getsource(Good))

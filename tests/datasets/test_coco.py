@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from benchmark.audit import audit
+from benchmark.data.audit import audit
 from benchmark.errors import UsageError
 from benchmark.registry import get_dataset
 

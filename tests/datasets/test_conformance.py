@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmark import check_dataset
-from benchmark.ilsvrc import CLASSES
+from benchmark.data.ilsvrc import CLASSES
 from benchmark.registry import builtin_folder, datasets, get_dataset
 
 
@@ -46,7 +46,7 @@ def folder(root):
 
 
 def cifar10(root, monkeypatch):
-    from benchmark.vision import torchvision
+    from benchmark.data.vision import torchvision
 
     below = root.folder / "cifar-10-batches-py"
     below.mkdir()

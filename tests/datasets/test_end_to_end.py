@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.store import Store
+from benchmark.execution.store import Store
 
 ROOT = Path(__file__).parents[2]
 PARTS = {"query": [0], "train": [1], "database": [1, 2]}
@@ -98,12 +98,12 @@ def test_published_lists_and_real_weights(coco, tmp_path):
     coco.write_images()
     coco.write_lists(LISTS)
     (record,) = coco.run(tmp_path, "coco", "--methods", "itq", "--bits", "16")
-    assert record["status"] == "ok"
-    assert record["cell"]["dataset"] == "coco"
-    assert record["cell"]["protocol"] == "published lists"
-    assert not record["miniature"]
-    assert record["audit"]["parts"]["database"]["rows"] == 48
-    assert record["metrics"]["map"] > record["metrics"]["chance_map"]
+    assert record.status == "ok"
+    assert record.cell["dataset"] == "coco"
+    assert record.cell["protocol"] == "published lists"
+    assert not record.miniature
+    assert record.audit["parts"]["database"]["rows"] == 48
+    assert record.metrics["map"] > record.metrics["chance_map"]
 
 
 def test_official_annotations_and_real_weights(coco, tmp_path):
@@ -111,18 +111,18 @@ def test_official_annotations_and_real_weights(coco, tmp_path):
     coco.write_annotations()
     options = ("--option", "coco.train_size=30", "--option", "coco.queries_per_class=1")
     (record,) = coco.run(tmp_path, "coco", "--methods", "lsh", "--bits", "16", *options)
-    assert record["status"] == "ok"
-    assert record["cell"]["protocol"].startswith("drawn, 1 queries per class, 30 training images")
-    rows = {part: told["rows"] for part, told in record["audit"]["parts"].items()}
+    assert record.status == "ok"
+    assert record.cell["protocol"].startswith("drawn, 1 queries per class, 30 training images")
+    rows = {part: told["rows"] for part, told in record.audit["parts"].items()}
     labelled = int(coco.arrays["label"][coco.rows].any(axis=1).sum())
     assert rows["train"] == 30
     assert rows["query"] + rows["database"] == labelled
-    assert record["audit"]["overlap"] == 0
+    assert record.audit["overlap"] == 0
 
 
 def test_features_see_what_is_in_the_images(shared_data, tmp_path, monkeypatch):
     """SqueezeNet features of real images retrieve far better than chance, through lists and cache."""
-    from benchmark.features import extract
+    from benchmark.data.feature_cache import extract
     from benchmark.registry import get_dataset
 
     monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
@@ -148,8 +148,8 @@ def test_a_thousand_images_both_ways_with_deep_methods(shared_data, tmp_path):
     real.write_lists(LISTS)
     words = ("--methods", "lsh", "itq", "dph", "hashnet", "--bits", "16", "32")
     records = real.run(tmp_path, "coco", *words)
-    assert [record["status"] for record in records] == ["ok"] * 8
-    by_method = {r["cell"]["method"]: r["metrics"]["map"] for r in records if r["cell"]["bits"] == 32}
+    assert [record.status for record in records] == ["ok"] * 8
+    by_method = {r.cell["method"]: r.metrics["map"] for r in records if r.cell["bits"] == 32}
     assert by_method["dph"] > by_method["lsh"]
     for path in (real.folder / "coco").iterdir():
         path.unlink()
@@ -160,4 +160,4 @@ def test_a_thousand_images_both_ways_with_deep_methods(shared_data, tmp_path):
     assert "features squeezenet1_1" in told
     assert (tmp_path / "drawn" / "lists.json").is_file()
     again = real.run(tmp_path / "again", f"lists:{tmp_path / 'drawn'}", "--methods", "itq", "--bits", "16")
-    assert again[0]["status"] == "ok"
+    assert again[0].status == "ok"

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmark.audit import audit
+from benchmark.data.audit import audit
+from benchmark.data.drawing import class_sizes, draw_queries
+from benchmark.data.ilsvrc import CLASSES
 from benchmark.errors import UsageError
-from benchmark.ilsvrc import CLASSES
-from benchmark.protocol import class_sizes, draw_queries
 from benchmark.registry import get_dataset
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmark.audit import audit
+from benchmark.data.audit import audit
 from benchmark.errors import UsageError
 from benchmark.registry import get_dataset
 

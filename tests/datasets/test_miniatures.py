@@ -13,7 +13,7 @@ import pytest
 
 from benchmark import get_dataset
 from benchmark.contracts import Splits
-from benchmark.miniature import glyphs, render, scenes
+from benchmark.data.miniature import glyphs, render, scenes
 
 NAMES = ("imagenet-mini", "nus-mini", "coco-mini")
 # sha256 of the first 256 query and database images, all labels and the training rows' names. They change only with

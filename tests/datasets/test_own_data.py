@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from benchmark.audit import audit
+from benchmark.data.audit import audit
 from benchmark.errors import UsageError
 from benchmark.registry import get_dataset
 
@@ -147,7 +147,7 @@ def test_damaged_pairs_of_images(root, lines, message):
 @pytest.fixture
 def cifar(root, monkeypatch):
     """Files in CIFAR's format with 20 images each, and torchvision's checksums set aside."""
-    from benchmark.vision import torchvision
+    from benchmark.data.vision import torchvision
 
     folder = root.folder / "cifar-10-batches-py"
     folder.mkdir()

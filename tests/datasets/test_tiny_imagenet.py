@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmark.audit import audit
+from benchmark.data.audit import audit
 from benchmark.registry import get_dataset
 
 QUERIES, DATABASE = 2, 8  # of the 50 and 150 images per class

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmark import Split, UsageError, get_method
-from benchmark.shallow import squared_distances
+from benchmark.shallow.projections import squared_distances
 
 AGH = get_method("agh")
 agh = sys.modules[AGH.__module__]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmark import Split, UsageError, get_method
-from benchmark.shallow import signs
+from benchmark.shallow.projections import signs
 
 ITQ = get_method("itq")
 itq = sys.modules[ITQ.__module__]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmark import PairSimilarity, Split, UsageError, get_method
-from benchmark.shallow import signs
+from benchmark.shallow.projections import signs
 
 KSH = get_method("ksh")
 ksh = sys.modules[KSH.__module__]

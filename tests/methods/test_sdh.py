@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmark import Split, UsageError, get_method
-from benchmark.shallow import signs
+from benchmark.shallow.projections import signs
 
 SDH = get_method("sdh")
 sdh = sys.modules[SDH.__module__]

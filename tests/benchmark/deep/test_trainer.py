@@ -13,11 +13,11 @@ import torch
 from torch import nn
 
 from benchmark import Split, TrainingFailed, UsageError, get_method, register_method
+from benchmark.data.images import ImageArrays, Transform
 from benchmark.deep import Codes, PairBlock, PairwiseMethod, Training, assembly
 from benchmark.deep.backbones import Backbone
 from benchmark.deep.network import HashNetwork, hash_layer, parameter_groups
 from benchmark.deep.trainer import set_rates
-from benchmark.images import ImageArrays, Transform
 from benchmark.registry import methods
 
 SHORT = Training(train="hash", steps=20, batch=16, device="cpu", checkpoint_seconds=0)

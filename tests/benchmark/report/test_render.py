@@ -25,7 +25,7 @@ def test_csv_holds_the_means_of_the_records(synthetic, undrawn, tmp_path: Path) 
     render(synthetic.store, tmp_path / "out")
     with (tmp_path / "out/tables/map-quick-mini-cnn.csv").open() as handle:
         row = next(csv.DictReader(handle))
-    values = [record["metrics"]["map"] for record in made]
+    values = [record.metrics["map"] for record in made]
     assert abs(float(row["NUS-WIDE-mini (miniature) 16 bits"]) - sum(values) / 3) < 1e-12
     mean = sum(values) / 3
     assert (
@@ -70,7 +70,7 @@ def test_what_no_result_supports_any_more_is_removed(synthetic, undrawn, tmp_pat
     gone = synthetic.cell("itq", "imagenet-mini", 16)
     render(synthetic.store, tmp_path / "out")
     assert list((tmp_path / "out/figures").glob("*imagenet-mini*"))
-    (synthetic.store.cells / f"{gone['key']}.json").unlink()
+    (synthetic.store.cells / f"{gone.key}.json").unlink()
     render(synthetic.store, tmp_path / "out")
     assert not list((tmp_path / "out/figures").glob("*imagenet-mini*"))
     assert list((tmp_path / "out/figures").glob("*nus-mini*"))
@@ -78,14 +78,14 @@ def test_what_no_result_supports_any_more_is_removed(synthetic, undrawn, tmp_pat
 
 def test_a_lost_payload_costs_its_curves_not_the_report(synthetic, undrawn, tmp_path: Path) -> None:
     kept, lost = synthetic.cell("itq", "nus-mini", 16), synthetic.cell("lsh", "nus-mini", 16)
-    (synthetic.store.cells / synthetic.store.read(lost["key"])["payload"]["file"]).unlink()
+    (synthetic.store.cells / synthetic.store.read(lost.key).payload["file"]).unlink()
     render(synthetic.store, tmp_path / "out")
     recall = (tmp_path / "out/figures/recall-nus-mini-quick-mini-cnn.csv").read_text()
     assert "itq" in recall
     assert "lsh" not in recall
     table = (tmp_path / "out/tables/map-quick-mini-cnn.csv").read_text()
-    assert str(kept["metrics"]["map"]) in table
-    assert str(lost["metrics"]["map"]) in table
+    assert str(kept.metrics["map"]) in table
+    assert str(lost.metrics["map"]) in table
 
 
 def test_results_where_everything_failed_still_make_a_report(synthetic, undrawn, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_one_profile_name_with_two_contents_is_two_tables(synthetic, undrawn, tm
 
 def test_two_splits_of_one_dataset_are_two_columns(synthetic, undrawn, tmp_path: Path) -> None:
     synthetic.cell("itq", "nus-mini", 16)
-    synthetic.cell("lsh", "nus-mini", 16, dataset_revision="rev-other")
+    synthetic.cell("lsh", "nus-mini", 16, revision="rev-other")
     render(synthetic.store, tmp_path)
     itq, lsh, _ = rows_of(tmp_path, "map-quick-mini-cnn")
     scores = [key for key in itq if key.endswith("16 bits")]
@@ -53,7 +53,7 @@ def test_swept_parameters_stay_out_of_ordinary_tables(synthetic, undrawn, tmp_pa
         synthetic.cell("dph", "nus-mini", 64, params={"gamma": value}, quality=0.99)
     render(synthetic.store, tmp_path)
     dph, _ = rows_of(tmp_path, "map-quick-mini-cnn")
-    assert float(dph["NUS-WIDE-mini (miniature) 64 bits"]) == plain["metrics"]["map"]
+    assert float(dph["NUS-WIDE-mini (miniature) 64 bits"]) == plain.metrics["map"]
     swept = (tmp_path / "figures/sensitivity-dph-gamma-quick-mini-cnn.csv").read_text().splitlines()
     assert len(swept) == 1 + 3  # two values and the default
 
@@ -82,14 +82,14 @@ def test_of_two_records_of_one_cell_the_newest_counts(synthetic, undrawn, tmp_pa
     newest = synthetic.cell("itq", "nus-mini", 16)
     index = render(synthetic.store, tmp_path)
     row = rows_of(tmp_path, "map-quick-mini-cnn")[0]
-    assert float(row["NUS-WIDE-mini (miniature) 16 bits"]) == newest["metrics"]["map"]
+    assert float(row["NUS-WIDE-mini (miniature) 16 bits"]) == newest.metrics["map"]
     assert "Replaced results" in index.read_text()
 
 
 def test_keys_called_stale_are_dashes(synthetic, undrawn, tmp_path: Path) -> None:
     synthetic.cell("itq", "nus-mini", 16)
     old = synthetic.cell("lsh", "nus-mini", 16)
-    render(synthetic.store, tmp_path, stale={old["key"]})
+    render(synthetic.store, tmp_path, stale={old.key})
     _, lsh, _ = rows_of(tmp_path, "map-quick-mini-cnn")
     assert lsh["NUS-WIDE-mini (miniature) 16 bits"] == ""
     assert "stale: code or data have changed" in lsh["notes"]
@@ -102,7 +102,7 @@ def test_results_of_two_versions_of_a_methods_code_are_not_mixed(synthetic, undr
     render(synthetic.store, tmp_path)
     itq, _ = rows_of(tmp_path, "map-quick-mini-cnn")
     assert itq["NUS-WIDE-mini (miniature) 16 bits"] == ""
-    assert float(itq["NUS-WIDE-mini (miniature) 32 bits"]) == newer["metrics"]["map"]
+    assert float(itq["NUS-WIDE-mini (miniature) 32 bits"]) == newer.metrics["map"]
 
 
 def test_difference_to_the_paper_only_for_the_papers_protocol(synthetic, undrawn, tmp_path: Path) -> None:

@@ -1,0 +1,247 @@
+"""The words of the command line: which flags each command takes, and what they mean.
+
+Flag names equal parameter names equal column names. Everything is checked here, before any work starts; what the
+commands then do is in their own files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmark.errors import UsageError
+
+if TYPE_CHECKING:
+    from benchmark.execution.plan import DatasetChoice, Grid
+
+
+def _positive(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+    return value
+
+
+def _bytes(text: str) -> int:
+    """'4G', '500M', or a number of bytes."""
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    unit = units.get(text[-1:].upper(), 1)
+    try:
+        return int(float(text.rstrip("kKmMgG")) * unit)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 4G or 500M") from None
+
+
+def add_plugin(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--plugin", nargs="+", default=[], metavar="FILE", help="files with further methods or datasets"
+    )
+
+
+def add_results(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--results", type=Path, default=Path("results"), help="folder of results (default: results)")
+
+
+def add_reports(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--reports", type=Path, default=Path("reports"), help="folder of reports (default: reports)")
+    parser.add_argument("--name", default="default", help="name of the report inside it (default: default)")
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    root = os.environ.get("HASHBENCH_DATA")
+    parser.add_argument(
+        "--data-root",
+        type=Path,
+        default=Path(root) if root else None,
+        metavar="DIR",
+        help="folder of the real data sets (default: HASHBENCH_DATA; without it, miniatures)",
+    )
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="DATASET.NAME=VALUE",
+        help="a parameter of a data set, e.g. imagenet.imbalance=balanced",
+    )
+    parser.add_argument("--backbone", metavar="NAME", help="backbone for images (default: the data set's own)")
+    parser.add_argument("--weights", metavar="NAME|FILE", help="its weights: torchvision's name, or a .pth/.npz file")
+    parser.add_argument("--partial-weights", action="store_true", help="allow weights for a part of the backbone")
+    parser.add_argument("--allow-overlap", action="store_true", help="accept queries inside the database")
+    parser.add_argument("--skip-broken", action="store_true", help="leave out unreadable images, and count them")
+
+
+def add_grid(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--datasets",
+        nargs="+",
+        default=["imagenet", "nus", "coco"],
+        metavar="NAME",
+        help="names, or features:FILE.npz, lists:DIR, ... (default: imagenet nus coco)",
+    )
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        default=["paper"],
+        metavar="NAME",
+        help="names, 'paper' (the twelve, the default) or 'all'",
+    )
+    parser.add_argument("--bits", nargs="+", type=_positive, default=[16, 32, 48, 64], metavar="K")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="S")
+    parser.add_argument(
+        "--profile",
+        default=None,
+        metavar="NAME|FILE",
+        help="training set-up: quick, paper, or a TOML file (default: quick without a GPU)",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="METHOD.NAME=VALUE",
+        dest="params",
+        help="a parameter of a method, e.g. dph.gamma=0.5",
+    )
+    parser.add_argument("--tuned", type=Path, metavar="FILE", help="use the parameters that 'tune' found")
+    parser.add_argument(
+        "--sweep",
+        nargs="+",
+        metavar="METHOD.NAME VALUE",
+        help="run one parameter at several values, e.g. dph.inv_epsilon 0.01 0.1 1",
+    )
+
+
+def add_execution(parser: argparse.ArgumentParser) -> None:
+    cores = os.cpu_count() or 1
+    parser.add_argument("--jobs", type=_positive, default=cores, metavar="N", help=f"cells at once (default: {cores})")
+    parser.add_argument(
+        "--threads",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="threads per cell (default: 1); numbers do not depend on --jobs",
+    )
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop a cell after so long")
+    parser.add_argument("--memory", type=_bytes, metavar="SIZE", help="stop a cell that holds more, e.g. 8G")
+    parser.add_argument("--dask", metavar="ADDRESS", help="a Dask scheduler, or local:N for one of N workers here")
+
+
+# From words to things
+
+
+def load_plugins(args: argparse.Namespace) -> list[str]:
+    from benchmark.registry import load_plugin
+
+    paths = [str(Path(path).resolve()) for path in args.plugin]
+    for path in paths:
+        load_plugin(path)
+    return paths
+
+
+def _value(text: str) -> Any:
+    """'0.5' -> 0.5, 'true' -> True, 'paper' -> 'paper'."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def assignments(words: Sequence[str], what: str) -> dict[str, dict[str, Any]]:
+    """['dph.gamma=0.5'] -> {'dph': {'gamma': 0.5}}."""
+    found: dict[str, dict[str, Any]] = {}
+    for word in words:
+        target, equals, text = word.partition("=")
+        owner, dot, name = target.rpartition(".")
+        if not equals or not dot:
+            raise UsageError(f"'{word}': expected {what}.NAME=VALUE")
+        found.setdefault(owner, {})[name] = _value(text)
+    return found
+
+
+def dataset_choices(args: argparse.Namespace, specs: Sequence[str], check: bool = True) -> list[DatasetChoice]:
+    """The data sets by name, each checked: what is missing is said before any work.
+
+    `audit` and `prepare` do without the check: they have something to say where images are missing.
+    """
+    from benchmark.execution.plan import DatasetChoice
+    from benchmark.registry import dataset_class, get_dataset
+
+    options = assignments(args.option, "DATASET")
+    for name in set(options) - {spec.partition(":")[0] for spec in specs}:
+        raise UsageError(f"--option {name}.…: '{name}' is not among --datasets")
+    if args.data_root is not None and not args.data_root.is_dir():
+        raise UsageError(f"data root {args.data_root} is not a folder; give the folder that holds your data sets")
+    root = None if args.data_root is None else args.data_root.resolve()
+    choices, faults = [], []
+    for spec in dict.fromkeys(specs):
+        spec = _absolute(spec)
+        parameters = dict(options.get(spec.partition(":")[0], {}))
+        if args.skip_broken and "skip_broken" in dataset_class(spec, root).info.parameters:
+            parameters["skip_broken"] = True
+        dataset = get_dataset(spec, root, **parameters)
+        try:
+            if check:
+                dataset.check()
+        except UsageError as error:  # the others may lack something too: all of it is said at once
+            faults.append(str(error))
+        backbone = (args.backbone or dataset.backbone) if dataset.backbone else None
+        weights = _absolute_file(args.weights) if backbone else None
+        choices.append(DatasetChoice(spec, dataset, root, parameters, backbone, weights, args.partial_weights))
+    if faults:
+        raise UsageError(" | ".join(faults))
+    return choices
+
+
+def _absolute(spec: str) -> str:
+    """Cells run in a scratch folder, so paths must not depend on the working directory."""
+    name, colon, argument = spec.partition(":")
+    return f"{name}:{Path(argument).resolve()}" if colon else spec
+
+
+def _absolute_file(weights: str | None) -> str | None:
+    return str(Path(weights).resolve()) if weights and Path(weights).is_file() else weights
+
+
+def default_profile() -> str:
+    """'paper' where there is a GPU, else 'quick'; asks the driver's files, not torch, to stay fast."""
+    return "paper" if Path("/proc/driver/nvidia/version").exists() else "quick"
+
+
+def grid_of(args: argparse.Namespace) -> Grid:
+    from benchmark.deep.profile import load_profile
+    from benchmark.execution.plan import Grid, method_names
+
+    profile = load_profile(args.profile or default_profile())
+    names = method_names(args.methods)
+    tuned = None
+    if args.tuned:
+        from benchmark.execution.tuning import read_winners
+
+        tuned = read_winners(args.tuned)
+    return Grid(
+        names,
+        dataset_choices(args, args.datasets),
+        args.bits,
+        args.seeds,
+        profile,
+        assignments(args.params, "METHOD"),
+        _sweep(args, names),
+        tuned,
+    )
+
+
+def _sweep(args: argparse.Namespace, names: list[str]) -> tuple[str, str, list[Any]] | None:
+    if not args.sweep:
+        return None
+    owner, dot, parameter = args.sweep[0].rpartition(".")
+    if not dot or len(args.sweep) < 2:
+        raise UsageError("--sweep: expected METHOD.NAME VALUE [VALUE ...], e.g. dph.inv_epsilon 0.01 0.1 1")
+    if owner not in names:
+        raise UsageError(f"--sweep {args.sweep[0]}: method '{owner}' is not among --methods")
+    return owner, parameter, [_value(text) for text in args.sweep[1:]]

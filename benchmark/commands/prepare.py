@@ -1,0 +1,134 @@
+"""`run_all.py prepare NAME`: what a data set has and lacks on disk, then its lists, audit and features.
+
+Everything it makes is kept in the cache, so that it can be interrupted and goes on where it stopped;
+`--dry-run` only reports. The work itself is done by the data set, the audit and the feature cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmark.commands import arguments
+from benchmark.contracts import HashDataset, Splits
+from benchmark.data.audit import audit, render
+from benchmark.data.cache import cache_dir, file_hash
+from benchmark.data.feature_cache import Progress, extract, feature_folder
+from benchmark.data.lists import read_list
+from benchmark.data.official import MANIFEST, PUBLISHED, Piece
+from benchmark.errors import UsageError
+from benchmark.execution.plan import DatasetChoice
+
+HELP = "say what a data set lacks, build its lists and features"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="+", metavar="DATASET", help="names, or lists:DIR, folder:DIR, ...")
+    arguments.add_data(parser)
+    arguments.add_plugin(parser)
+    parser.add_argument("--lists", type=Path, metavar="DIR", help="also write the drawn lists there, with their hashes")
+    parser.add_argument("--no-features", action="store_true", help="stop before computing features")
+    parser.add_argument("--dry-run", action="store_true", help="only report what is there and what is missing")
+
+
+def run(args: argparse.Namespace) -> int:
+    arguments.load_plugins(args)
+    return max(_prepare(choice, args) for choice in arguments.dataset_choices(args, args.names, check=False))
+
+
+def _prepare(choice: DatasetChoice, args: argparse.Namespace) -> int:
+    dataset: Any = choice.dataset
+    print(f"{dataset.name}: {dataset.title} ({dataset.protocol})")
+    if dataset.protocol == "published lists":
+        _show_lists(dataset, None)
+    else:
+        for piece in dataset.pieces() if hasattr(dataset, "pieces") else []:
+            print(f"  {described(piece)}")
+    if args.dry_run:
+        return _report(dataset)
+    dataset.check()
+    if dataset.protocol != "published lists":
+        _show_lists(dataset, args.lists)
+    splits = dataset.load()
+    found = audit(splits, dataset.map_cutoff, args.allow_overlap)
+    print(render(found))
+    if found.errors:
+        return 1
+    if choice.backbone and not args.no_features:
+        _features(choice, splits)
+    return 0
+
+
+def described(piece: Piece) -> str:
+    """One line: what, whether it is there and whole, and where it comes from if not."""
+    if piece.found is None:
+        return f"missing  {piece.what}: {piece.size}, from {piece.origin}"
+    counted = "" if piece.files is None else f", {piece.files:,} files"
+    if piece.complete:
+        return f"there    {piece.what}: {piece.found}{counted}"
+    return f"partial  {piece.what}: {piece.found}{counted}, expected {piece.expected:,}; from {piece.origin}"
+
+
+def _report(dataset: HashDataset) -> int:
+    """What a run would say, without doing anything: the first fault, or that all is there."""
+    try:
+        dataset.check()
+    except UsageError as error:
+        print(f"  not ready: {error}")
+        return 1
+    print("  ready")
+    return 0
+
+
+def _show_lists(dataset: Any, target: Path | None) -> None:
+    """Each list with its rows and hash; drawn ones are also written to `target`."""
+    if not hasattr(dataset, "lists"):
+        return
+    files: dict[str, Path] = dataset.lists()
+    for part, path in files.items():
+        digest = file_hash(path)
+        known = PUBLISHED.get(digest[:32])
+        verdict = f"as published ({known})" if known else f"sha256 {digest[:16]}..."
+        print(f"  list     {part}: {path}, {len(read_list(path)):,} rows, {verdict}")
+    if target is not None:
+        target.mkdir(parents=True, exist_ok=True)
+        folder = files["train"].parent
+        for path in {*files.values(), *folder.glob("classes.txt"), *folder.glob(MANIFEST)}:
+            shutil.copyfile(path, target / path.name)
+        print(f"  written to {target}; read them again by lists:{target}")
+
+
+def _features(choice: DatasetChoice, splits: Splits) -> None:
+    backbone, weights, partial = str(choice.backbone), choice.weights, choice.partial_weights
+    folder = feature_folder(choice.dataset, splits, backbone, weights, partial=partial)
+    with _bar(f"features of {backbone}") as progress:
+        extract(choice.dataset, splits, backbone, weights, partial=partial, progress=progress)
+    print(f"  features {backbone}: {folder.relative_to(cache_dir())} in the cache {cache_dir()}")
+
+
+@contextlib.contextmanager
+def _bar(title: str) -> Iterator[Progress]:
+    """A progress bar on a terminal, else a plain line for every tenth of the work."""
+    if sys.stderr.isatty():
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Bar(*columns) as bar:
+            task = bar.add_task(title, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+        return
+    shown = 0
+
+    def line(done: int, total: int) -> None:
+        nonlocal shown
+        if done * 10 // total > shown:
+            shown = done * 10 // total
+            print(f"  {title}: {done:,} of {total:,}", flush=True)
+
+    yield line

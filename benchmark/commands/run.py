@@ -1,0 +1,99 @@
+"""`run_all.py [run]`: the grid -> cells -> records, and then the report."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from benchmark.commands import arguments
+from benchmark.commands.report import write_report
+
+HELP = "run the grid (the default)"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    arguments.add_grid(parser)
+    arguments.add_data(parser)
+    arguments.add_results(parser)
+    arguments.add_reports(parser)
+    arguments.add_execution(parser)
+    arguments.add_plugin(parser)
+    parser.add_argument("--dry-run", action="store_true", help="show what would run and stop")
+    parser.add_argument("--no-report", action="store_true", help="write no report at the end")
+    again = parser.add_mutually_exclusive_group()
+    again.add_argument("--force", action="store_true", help="run all cells again, done or not")
+    again.add_argument("--only-failed", action="store_true", help="run only the cells that failed before")
+    again.add_argument("--keep-failed", action="store_true", help="do not run failed cells again")
+
+
+def run(args: argparse.Namespace) -> int:
+    from benchmark.execution.plan import plan, without_rows
+    from benchmark.execution.store import Store
+
+    plugins = arguments.load_plugins(args)
+    grid, store = arguments.grid_of(args), Store(args.results)
+    planned = plan(grid, store)
+    todo = chosen(planned, args)
+    _announce(planned, todo)
+    if args.dry_run:
+        for one in planned:
+            print(f"{one.state:8}{one.key[:12]}  {one.cell.label}")
+        return 0
+    code = run_cells(args, store, todo, plugins, without_rows(planned, store))
+    failed_before = sum(p.state == "failed" for p in planned) if args.keep_failed else 0
+    if not args.no_report and code != 130:
+        write_report(args, store, [choice.dataset for choice in grid.choices])
+    return code or int(failed_before > 0)
+
+
+def chosen(planned: Sequence[Any], args: argparse.Namespace) -> list[Any]:
+    """The cells to run now."""
+    if args.force:
+        return list(planned)
+    if args.only_failed:
+        return [one for one in planned if one.state == "failed"]
+    wanted = ("todo", "stale") if args.keep_failed else ("todo", "stale", "failed")
+    return [one for one in planned if one.state in wanted]
+
+
+def _announce(planned: Sequence[Any], todo: Sequence[Any]) -> None:
+    states = Counter(one.state for one in planned)
+    shown = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
+    print(f"{len(planned)} cells: {shown}; {len(todo)} to run")
+    if any(one.cell.choice.dataset.miniature for one in planned):
+        print("note: no data root given, so miniatures stand in for the real data sets (their results say so)")
+
+
+def run_cells(
+    args: argparse.Namespace, store: Any, todo: Sequence[Any], plugins: Sequence[str], without_rows: Sequence[Any] = ()
+) -> int:
+    """Run these cells as the arguments say; the exit code."""
+    if not todo and not without_rows:
+        return 0
+    from benchmark.execution.progress import progress
+    from benchmark.execution.runner import Options, Run, visible_gpus
+
+    options = Options(
+        args.jobs,
+        args.threads,
+        args.timeout,
+        args.memory,
+        plugins,
+        visible_gpus(),
+        args.allow_overlap,
+        args.dask,
+    )
+    with progress(len(todo)) as shown:
+        summary = Run(store, options, shown).execute(todo, without_rows)
+    for label in summary.collapsed:
+        print(f"collapsed: {label}: its codes are all but constant, so its MAP is not a result", file=sys.stderr)
+    for problem in summary.problems:
+        print(f"problem: {problem}", file=sys.stderr)
+    if summary.interrupted:
+        print(f"interrupted; to go on: python run_all.py {shlex.join(args.words)}", file=sys.stderr)
+        return 130
+    return int(summary.failed > 0)

@@ -1,0 +1,33 @@
+"""`run_all.py why [CELL]`: the state of cells, and which hashed part made the stale ones stale."""
+
+from __future__ import annotations
+
+import argparse
+
+from benchmark.commands import arguments
+
+HELP = "the state of cells, and what made stale ones stale"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("cell", nargs="?", default="", help="part of a key or of 'method dataset K bits seed S'")
+    arguments.add_grid(parser)
+    arguments.add_data(parser)
+    arguments.add_results(parser)
+    arguments.add_plugin(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from benchmark.execution.fingerprint import differences
+    from benchmark.execution.plan import plan
+    from benchmark.execution.store import Store
+
+    arguments.load_plugins(args)
+    for one in plan(arguments.grid_of(args), Store(args.results)):
+        if args.cell and args.cell not in one.key and args.cell not in one.cell.label:
+            continue
+        print(f"{one.state:8}{one.key[:12]}  {one.cell.label}")
+        if one.state == "stale" and one.record is not None:
+            for line in differences(one.record.parts, one.cell.parts):
+                print(f"        {line}")
+    return 0

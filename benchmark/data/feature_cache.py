@@ -1,0 +1,337 @@
+"""Deep features of images, computed once and kept: `extract` adds them to a data set's splits.
+
+The cache is a folder per data set revision, backbone, weights, cut and transform. Rows are computed in
+chunks, each written whole or not at all under a name that carries its checksum; an interrupted run goes on
+with the chunks that are missing. The finished table is one memory-mapped file beside its sha256. A lock lets
+one process work at a time. Decoding and resizing happen in worker processes, so that the backbone never waits
+for them. Which features a method gets, and how they are scaled, is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import multiprocessing
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from benchmark.contracts import HashDataset, Images, Splits
+from benchmark.data.cache import cache_dir, file_hash, locked, replacing
+from benchmark.data.images import Transform
+from benchmark.deep.backbones import Backbone, has_last, load_backbone, transform_of, weights_id
+from benchmark.errors import UsageError
+
+Cut = Literal["penultimate", "trunk"]
+Progress = Callable[[int, int], None]  # rows done, rows in all
+CACHE_VERSION = 1
+CHUNK = 256
+BATCH = 64  # divides CHUNK, so that a row meets the same batch however often the work was interrupted
+WIDE = 4096  # wider rows are kept as float16: a trunk of VGG-16 has 25,088 columns
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Every image once, database first, and where each split finds its rows."""
+
+    images: list[Images]
+    source: np.ndarray  # (n, 2): which of `images`, which of its rows
+    positions: dict[str, np.ndarray]
+
+
+def extract(
+    dataset: HashDataset,
+    splits: Splits,
+    backbone: str,
+    weights: str | Path | None = None,
+    cut: Cut = "penultimate",
+    cache: Path | None = None,
+    *,
+    partial: bool = False,
+    workers: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    client: Any = None,
+) -> Splits:
+    """The same splits with the features of `backbone`, from the cache where they are there.
+
+    `workers` processes decode (default: enough), `threads` compute (default: as torch is set). With a Dask
+    `client` its workers decode and compute, each whole chunks; this side writes them.
+
+    A training image that is a database image too is computed once. Broken images are UsageErrors that name
+    the file and its list line.
+    """
+    folder = feature_folder(dataset, splits, backbone, weights, cut, cache, partial)
+    rows = _unique_rows(splits, dataset.name)
+    table = _open_table(folder, len(rows.source))
+    if table is None:
+        with locked(folder / "features"):
+            table = _open_table(folder, len(rows.source))  # another process may have finished meanwhile
+            if table is None:
+                with _torch_threads(threads):
+                    source = (backbone, weights, partial)
+                    made = _chunks_on(client, rows, source, cut) if client else _chunks(rows, source, cut, workers)
+                    table = _make_table(folder, len(rows.source), made, progress)
+    parts: dict[str, Any] = {
+        name: split.with_features(_take(table, rows.positions[name])) for name, split in splits.parts().items()
+    }
+    return replace(splits, **parts)
+
+
+def feature_folder(
+    dataset: HashDataset,
+    splits: Splits,
+    backbone: str,
+    weights: str | Path | None = None,
+    cut: Cut = "penultimate",
+    cache: Path | None = None,
+    partial: bool = False,
+) -> Path:
+    """Where these features are, or will be, kept. Costs no torch."""
+    identity = {
+        "version": CACHE_VERSION,
+        "revision": dataset.revision,
+        "rows": _rows_hash(splits),
+        "weights": weights_id(backbone, weights, partial),
+        "cut": cut if has_last(backbone) else "penultimate",
+        "transform": transform_of(backbone).as_dict(),
+    }
+    key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
+    return (cache or cache_dir() / "features") / key
+
+
+def _rows_hash(splits: Splits) -> str:
+    digest = hashlib.sha256()
+    for name, split in splits.parts().items():
+        digest.update(f"{name} {len(split)}\n".encode())
+        if split.ids is not None:
+            digest.update("\n".join(split.ids).encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+def _unique_rows(splits: Splits, dataset: str) -> _Rows:
+    ordered = {name: splits.parts()[name] for name in ("database", "query", "train")}
+    images: list[Images] = []
+    seen: dict[str, int] = {}
+    source: list[tuple[int, int]] = []
+    positions: dict[str, np.ndarray] = {}
+    for number, (name, split) in enumerate(ordered.items()):
+        if split.images is None:
+            raise UsageError(f"dataset '{dataset}': {name} rows have no images to compute features from")
+        images.append(split.images)
+        ids = split.ids or [f"{name}\x1f{row}" for row in range(len(split))]
+        found = np.empty(len(split), np.int64)
+        for row, identity in enumerate(ids):
+            found[row] = seen.setdefault(identity, len(source))
+            if found[row] == len(source):
+                source.append((number, row))
+        positions[name] = found
+    return _Rows(images, np.array(source, np.int64).reshape(-1, 2), positions)
+
+
+def _take(table: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """The rows at `positions`, without a copy where they are consecutive."""
+    if len(positions) and np.array_equal(positions, np.arange(positions[0], positions[0] + len(positions))):
+        return table[positions[0] : positions[0] + len(positions)]
+    return table[positions]
+
+
+def _open_table(folder: Path, rows: int) -> np.ndarray | None:
+    """The finished table, or None where there is none or it is not what was written."""
+    try:
+        note = json.loads((folder / "features.json").read_text())
+        if file_hash(folder / "features.npy") != note["sha256"]:
+            return None
+        table: np.ndarray = np.load(folder / "features.npy", mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, KeyError):
+        return None
+    return table if len(table) == rows else None
+
+
+Weights = tuple[str, str | Path | None, bool]  # backbone, its weights, whether for a part of it only
+Chunks = Callable[[list[int]], Iterator[tuple[int, np.ndarray]]]  # first rows wanted -> each with its chunk
+
+
+def _make_table(folder: Path, total: int, made: Chunks, progress: Progress | None) -> np.ndarray:
+    starts = range(0, total, CHUNK)
+    done = {start: path for start in starts if (path := _find_chunk(folder, start)) is not None}
+    counted = sum(min(CHUNK, total - start) for start in done)
+    for start, chunk in made([start for start in starts if start not in done]):
+        done[start] = _write_chunk(folder, start, chunk)
+        counted += len(chunk)
+        if progress:
+            progress(counted, total)
+    return _assemble(folder, [done[start] for start in starts], total)
+
+
+def _chunks(rows: _Rows, weights: Weights, cut: Cut, workers: int | None) -> Chunks:
+    """Computed here, in order; decoding runs ahead over the borders of chunks."""
+
+    def made(missing: list[int]) -> Iterator[tuple[int, np.ndarray]]:
+        backbone = load_backbone(*weights)
+        wanted = np.concatenate([rows.source[start : start + CHUNK] for start in missing] or [rows.source[:0]])
+        batches = _features(backbone, cut, decoded(rows.images, wanted, backbone.transform, workers))
+        for start in missing:
+            size = min(CHUNK, len(rows.source) - start)
+            parts: list[np.ndarray] = []
+            while sum(len(part) for part in parts) < size:
+                parts.append(next(batches))
+            yield start, np.concatenate(parts)
+
+    return made
+
+
+def _chunks_on(client: Any, rows: _Rows, weights: Weights, cut: Cut) -> Chunks:
+    """Computed by the workers of a Dask cluster, in whatever order; a few are under way at a time."""
+
+    def made(missing: list[int]) -> Iterator[tuple[int, np.ndarray]]:
+        from distributed import as_completed
+
+        images = client.scatter([rows.images], broadcast=True, hash=False)[0]
+        running, started, most = as_completed(loop=client.loop), {}, 2 * max(1, sum(client.nthreads().values()))
+        for start in missing:
+            wanted = rows.source[start : start + CHUNK]
+            future = client.submit(_chunk, images, wanted, weights, cut, pure=False)
+            started[future.key] = start
+            running.add(future)
+            if running.count() >= most:
+                ready = next(running)
+                yield started[ready.key], ready.result()
+        for ready in running:
+            yield started[ready.key], ready.result()
+
+    return made
+
+
+def _chunk(images: list[Images], wanted: np.ndarray, weights: Weights, cut: Cut) -> np.ndarray:
+    """On a worker: one chunk, in the same batches as anywhere."""
+    backbone = load_backbone(*weights)
+    return np.concatenate(list(_features(backbone, cut, decoded(images, wanted, backbone.transform, 0))))
+
+
+def _find_chunk(folder: Path, start: int) -> Path | None:
+    """The chunk that begins at row `start`, if it is there and its bytes are those that were written."""
+    for path in folder.glob(f"chunk-{start:09d}-*.npy"):
+        if f"{zlib.crc32(path.read_bytes()):08x}" == path.stem.rpartition("-")[2]:
+            return path
+        path.unlink()
+    return None
+
+
+def _write_chunk(folder: Path, start: int, features: np.ndarray) -> Path:
+    kept = features.astype(np.float16 if features.shape[1] > WIDE else np.float32)
+    if not np.isfinite(kept).all():
+        raise UsageError(f"features of rows {start} to {start + len(kept) - 1} are not finite: check the weights")
+    scratch = folder / f"chunk-{start:09d}.npy"
+    with replacing(scratch) as temporary, temporary.open("wb") as handle:
+        np.save(handle, kept)
+    final = scratch.with_stem(f"{scratch.stem}-{zlib.crc32(scratch.read_bytes()):08x}")
+    return scratch.replace(final)
+
+
+def _assemble(folder: Path, chunks: list[Path], total: int) -> np.ndarray:
+    """One table from all chunks, one chunk in memory at a time; the chunks are then no longer needed."""
+    first = np.load(chunks[0], mmap_mode="r")
+    with replacing(folder / "features.npy") as temporary:
+        table = np.lib.format.open_memmap(temporary, mode="w+", dtype=first.dtype, shape=(total, first.shape[1]))
+        start = 0
+        for chunk in chunks:
+            part = np.load(chunk)
+            table[start : start + len(part)] = part
+            start += len(part)
+        table.flush()
+        del table
+    note = {"sha256": file_hash(folder / "features.npy"), "rows": total, "columns": first.shape[1]}
+    with replacing(folder / "features.json") as temporary:
+        temporary.write_text(json.dumps(note))
+    for leftover in (*chunks, *folder.glob(".*.npy")):  # also what a killed process had begun to write
+        leftover.unlink(missing_ok=True)
+    return np.load(folder / "features.npy", mmap_mode="r")
+
+
+def _features(backbone: Backbone, cut: Cut, batches: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
+    """Features of each batch. Channels-last memory order is twice as fast on a CPU and no slower on a GPU."""
+    import torch
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    trunk: Any = backbone.trunk
+    trunk = trunk.to(device, memory_format=torch.channels_last)
+    last = backbone.last.to(device)
+    for batch in batches:
+        with torch.inference_mode():
+            features = trunk(backbone.transform.normalise(torch.from_numpy(batch).to(device)))
+            if cut == "penultimate":
+                features = last(features)
+            yield features.float().cpu().numpy()
+
+
+@contextlib.contextmanager
+def _torch_threads(threads: int | None) -> Iterator[None]:
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+class _Decoder:
+    """Decodes one row in a worker process; an error travels as a value, so that its message stays one
+    line."""
+
+    def __init__(self, images: list[Images], source: np.ndarray, transform: Transform) -> None:
+        self.images, self.source, self.transform = images, source, transform
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __getitem__(self, index: int) -> np.ndarray | UsageError:
+        part, row = self.source[index]
+        try:
+            return self.transform.prepare(self.images[part][int(row)])
+        except UsageError as error:
+            return error
+
+
+def _stack(rows: list[Any]) -> np.ndarray | UsageError:
+    for row in rows:
+        if isinstance(row, UsageError):
+            return row
+    return np.stack(rows)
+
+
+def decoded(
+    images: list[Images], source: np.ndarray, transform: Transform, workers: int | None = None
+) -> Iterator[np.ndarray]:
+    """Batches of decoded, resized and cut images, (BATCH, crop, crop, 3) uint8, in order, a few ahead of
+    use."""
+    from torch.utils.data import DataLoader
+
+    loader: Any = DataLoader(
+        _Decoder(images, source, transform),  # type: ignore[arg-type]
+        batch_size=BATCH,
+        num_workers=default_workers(transform) if workers is None else workers,
+        collate_fn=_stack,
+    )
+    for batch in loader:
+        if isinstance(batch, UsageError):
+            raise batch
+        yield batch
+
+
+def default_workers(transform: Transform) -> int:
+    """Enough processes to decode faster than a backbone computes; none where there is nothing to decode."""
+    import torch
+
+    if transform.resize is None or multiprocessing.current_process().daemon:
+        return 0
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(8, cores) if torch.cuda.is_available() else max(1, cores // 2)

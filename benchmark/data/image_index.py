@@ -1,0 +1,142 @@
+"""The image files under a folder, found by the paths that list files give: an index of the tree, built once.
+
+Published lists carry the paths of somebody else's machine, so an entry is looked up by its base name and,
+where several files share that, by the longest common end of the path. The index is kept in the cache and
+holds as long as no folder has changed. An entry is only ever resolved to a file inside the tree.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from benchmark.data.cache import cache_dir, replacing
+from benchmark.data.images import SUFFIXES
+from benchmark.errors import UsageError
+
+INDEX_VERSION = 1
+SETTLED = 2 * 10**9  # nanoseconds; a folder changed more recently may change again within the clock's grain
+
+
+@dataclass
+class ImageIndex:
+    """Base name -> the files of that name, as paths relative to `root`."""
+
+    root: Path
+    folders: dict[str, list[str]]
+    by_name: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for folder, names in self.folders.items():
+            for name in names:
+                self.by_name.setdefault(name, []).append(f"{folder}/{name}" if folder else name)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.folders.values()))
+
+    def find_all(
+        self, entries: Sequence[str], lines: Sequence[int] | np.ndarray, origin: object, whole: bool = False
+    ) -> list[str | None]:
+        """For each entry of the list file `origin` its file, or None; errors name the entry's line."""
+        found = []
+        for row, entry in enumerate(entries):
+            try:
+                found.append(self.find(entry, whole))
+            except UsageError as error:
+                raise UsageError(f"list file {origin} line {lines[row]}: {error}") from None
+        return found
+
+    def find(self, entry: str, whole: bool = False) -> str | None:
+        """The file that a list's entry means, or None.
+
+        With `whole`, one of both paths must be the end of the other; else the base name is enough, as it must be
+        for lists that were published with other folders.
+        """
+        if "\\" in entry:
+            entry = entry.replace("\\", "/")
+        if ".." in entry and ".." in entry.split("/"):
+            raise UsageError(f"path '{entry}' leaves the data root by '..', refused")
+        candidates = self.by_name.get(entry.rpartition("/")[2], ())
+        if len(candidates) == 1 and not whole:
+            return candidates[0]
+        return self._closest(entry, candidates, whole) if candidates else None
+
+    def _closest(self, entry: str, candidates: Sequence[str], whole: bool) -> str | None:
+        """The candidate that has the longest end in common with the entry."""
+        parts = [part for part in entry.split("/") if part not in ("", ".")]
+        ranked = sorted(((_common(parts, path.split("/"), whole), path) for path in candidates), reverse=True)
+        if len(ranked) > 1 and ranked[0][0] and ranked[0][0] == ranked[1][0]:
+            exact = "/".join(parts)
+            if exact in candidates:
+                return exact
+            raise UsageError(
+                f"path '{entry}' may mean {ranked[1][1]} or {ranked[0][1]} under {self.root}; "
+                "give the path relative to that folder"
+            )
+        return ranked[0][1] if ranked[0][0] else None
+
+
+def _common(entry: Sequence[str], path: Sequence[str], whole: bool) -> int:
+    """Length of the common end of two paths; 0 if, with `whole`, it exhausts neither."""
+    count = 0
+    for one, other in zip(reversed(entry), reversed(path), strict=False):
+        if one != other:
+            break
+        count += 1
+    return 0 if whole and count < min(len(entry), len(path)) else count
+
+
+def image_index(root: Path) -> ImageIndex:
+    """The index of `root`, from the cache as long as no folder in the tree has changed."""
+    if not root.is_dir():
+        raise UsageError(f"data root {root} is no folder")
+    name = hashlib.sha256(f"{root.resolve()}\x1f{INDEX_VERSION}".encode()).hexdigest()[:32]
+    kept = cache_dir() / "index" / f"{name}.json"
+    folders = _read_kept(root, kept)
+    if folders is None:
+        folders = _walk(root, kept)
+    return ImageIndex(root, folders)
+
+
+def _read_kept(root: Path, kept: Path) -> dict[str, list[str]] | None:
+    try:
+        note = json.loads(kept.read_text())
+        unchanged = all(_changed(root, folder) == when for folder, when in note["changed"].items())
+    except (OSError, ValueError, KeyError):
+        return None
+    return note["folders"] if unchanged else None
+
+
+def _changed(root: Path, folder: str) -> int:
+    return (root / folder).stat().st_mtime_ns
+
+
+def _walk(root: Path, kept: Path) -> dict[str, list[str]]:
+    """Every image below `root`, links to folders followed, each real folder once."""
+    folders: dict[str, list[str]] = {}
+    changed: dict[str, int] = {}
+    seen: set[str] = set()
+    for current, below, files in os.walk(root, followlinks=True):
+        real = os.path.realpath(current)
+        if real in seen:
+            below.clear()
+            continue
+        seen.add(real)
+        below[:] = sorted(name for name in below if not name.startswith("."))
+        folder = "" if Path(current) == root else Path(current).relative_to(root).as_posix()
+        changed[folder] = _changed(root, folder)
+        images = sorted(name for name in files if name.lower().endswith(SUFFIXES))
+        if images:
+            folders[folder] = images
+    if max(changed.values()) < time.time_ns() - SETTLED:
+        with contextlib.suppress(OSError, UnicodeEncodeError), replacing(kept) as temporary:
+            temporary.write_text(json.dumps({"changed": changed, "folders": folders}))
+    return folders

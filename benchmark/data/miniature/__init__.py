@@ -1,0 +1,27 @@
+"""The embedded miniatures: stand-ins for ImageNet, NUS-WIDE and MS-COCO made from scikit-learn's digits.
+
+A class is a digit in a hue ("three red"); an image is a 32x32 canvas with one glyph (ImageNet) or several
+(NUS-WIDE, MS-COCO) over a textured background, among scrambled glyphs that belong to no class. Every number is
+drawn and rendered in integers, so the pixels are the same on every machine. The plugin files in datasets/ hold
+the protocol (sizes, proportions); the modules here hold how rows are drawn (`protocol`), what is on a canvas
+(`scenes`), and how it becomes pixels (`render`). Nothing here knows the network trained on them.
+"""
+
+from benchmark.data.miniature.protocol import (
+    MultiLabel,
+    SingleLabel,
+    multi_label_splits,
+    revision_of,
+    single_label_splits,
+)
+from benchmark.data.miniature.scenes import Look, Palette
+
+__all__ = [
+    "Look",
+    "MultiLabel",
+    "Palette",
+    "SingleLabel",
+    "multi_label_splits",
+    "revision_of",
+    "single_label_splits",
+]

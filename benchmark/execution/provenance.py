@@ -1,0 +1,71 @@
+"""Where a number was made: versions, machine, threads, git state, time. Recorded and compared, never hashed."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import os
+import platform
+import resource
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("hashbench", "numpy", "scipy", "scikit-learn", "torch", "torchvision", "numba")
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """Of Python and of the packages that numbers depend on."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "absent"
+    return found
+
+
+@functools.cache
+def git_state() -> dict[str, Any]:
+    """Commit of the checkout and whether it has changes; empty outside a checkout."""
+    folder = Path(__file__).parent.parent.parent
+    if not (folder / ".git").exists():
+        return {}
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True, check=False)
+        return done.stdout.strip()
+
+    return {"commit": git("rev-parse", "HEAD"), "changed": bool(git("status", "--porcelain", "-uno"))}
+
+
+@functools.cache
+def machine() -> dict[str, Any]:
+    """Processor, cores, memory: what timings depend on."""
+    name = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.is_file():
+        models = [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
+        name = models[0] if models else name
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {"system": platform.system(), "processor": name, "cores": os.cpu_count(), "memory": memory}
+
+
+def provenance(threads: int) -> dict[str, Any]:
+    """All of it, for one record."""
+    return {
+        "versions": versions(),
+        "machine": machine(),
+        "threads": threads,
+        "git": git_state(),
+        "ended": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def peak_memory() -> int:
+    """The most bytes this process has held."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

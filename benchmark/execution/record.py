@@ -1,0 +1,109 @@
+"""What one cell came to: the one definition that worker, store, report, compare and score share.
+
+On disk a record is JSON with these names at its top level. Schemas before the present one are brought up to it when
+they are read; a newer one is refused by name. Nothing here touches a file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+SCHEMA_VERSION = 2
+Status = Literal["ok", "skipped", "failed", "invalid_codes", "timeout", "oom", "interrupted"]
+GOOD = ("ok", "skipped")  # what needs no second try
+# Arrays of a payload that schema 1 called otherwise.
+OLD_ARRAYS = {
+    "radius_precision": "precision_at_radius",
+    "radius_recall": "recall_at_radius",
+    "radius_items": "items_at_radius",
+}
+
+
+class Unreadable(ValueError):
+    """A record that is whole but not one we know how to read: fields missing, or a newer schema."""
+
+
+@dataclass
+class Record:
+    """One cell: what was asked for, what it was made from, what came of it."""
+
+    key: str
+    cell: Mapping[str, Any]  # what people call it: method, params, dataset, protocol, bits, seed, profile, backbone
+    parts: Mapping[str, Any]  # all that was hashed into the key, by name
+    status: Status = "failed"
+    asked: Mapping[str, Any] = field(default_factory=dict)  # data and weights in the user's words; never hashed
+    titles: dict[str, str] = field(default_factory=dict)  # of method and data set
+    family: str = ""
+    miniature: bool = False
+    metrics: dict[str, Any] = field(default_factory=dict)  # names as in `Scores.to_dict`
+    seconds: dict[str, float] = field(default_factory=dict)  # load, fit, encode, score
+    peak_memory: int | None = None
+    health: dict[str, Any] = field(default_factory=dict)
+    audit: dict[str, Any] = field(default_factory=dict)
+    training: dict[str, Any] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
+    error: dict[str, str] | None = None  # kind, message, traceback
+    payload: dict[str, Any] | None = None  # file, sha256, bytes
+    schema: int = SCHEMA_VERSION
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "ok"
+
+    @property
+    def revision(self) -> str:
+        """Of the data set."""
+        return str(self.parts["dataset"]["revision"])
+
+    @property
+    def reason(self) -> str:
+        """Why there is no score, in one line; empty where there is one."""
+        if self.ok:
+            return ""
+        lines = str((self.error or {}).get("message") or "").strip().splitlines()
+        return f"{self.status.replace('_', ' ')}: {lines[-1].strip()}" if lines else self.status
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> Record:
+        """A stored record of any schema; Unreadable says what is wrong with one that is not."""
+        schema = raw.get("schema")
+        if not isinstance(schema, int) or schema < 1:
+            raise Unreadable(f"schema {schema!r}, expected a number from 1 to {SCHEMA_VERSION}")
+        if schema > SCHEMA_VERSION:
+            raise Unreadable(f"schema {schema} is newer than {SCHEMA_VERSION}, the latest this version reads: update")
+        known = {one.name: one for one in dataclasses.fields(cls)}
+        fields = {name: value for name, value in raw.items() if name in known}
+        missing = [name for name in ("key", "cell", "parts", "status") if name not in fields]
+        if missing:
+            raise Unreadable(f"it lacks {', '.join(missing)}")
+        record = cls(**fields)
+        _check(record)
+        return record
+
+
+def _check(record: Record) -> None:
+    """What every reader relies on."""
+    if record.status not in get_args(Status):
+        raise Unreadable(f"status {record.status!r}, expected one of {', '.join(get_args(Status))}")
+    names = ("method", "dataset", "bits", "seed")
+    if not isinstance(record.cell, Mapping) or any(name not in record.cell for name in names):
+        raise Unreadable(f"its cell lacks one of {', '.join(names)}")
+    data = record.parts.get("dataset") if isinstance(record.parts, Mapping) else None
+    if not isinstance(data, Mapping) or "revision" not in data:
+        raise Unreadable("its parts lack the data set's revision")
+    if record.ok and not isinstance(record.metrics.get("map"), (int, float)):
+        raise Unreadable("it is ok but has no MAP")
+
+
+def arrays_of(record: Record, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays of a payload under their present names."""
+    if record.schema >= 2:
+        return dict(stored)
+    return {OLD_ARRAYS.get(name, name): array for name, array in stored.items()}

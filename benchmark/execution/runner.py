@@ -1,0 +1,314 @@
+"""Carries out the plan: which cells, when, where; commits what comes back.
+
+Cells run in processes of their own (supervise.py), as many at once as `jobs` says, each with the same number
+of threads whatever `jobs` is, so that numbers do not depend on it. joblib's threads hand them out, to processes on
+this machine or to a Dask cluster (cluster.py); either way only this side writes to the store.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+from benchmark.errors import UsageError
+from benchmark.execution.plan import Cell, DatasetChoice, PlannedCell
+from benchmark.execution.progress import Progress
+from benchmark.execution.record import Record
+from benchmark.execution.store import Damaged, Store
+from benchmark.execution.supervise import INTERRUPTED, Ending, Flag, Limits, start_server, supervise
+from benchmark.execution.worker import Outcome, Request, blank_record, prepare_data, run_cell
+
+WAIT_FOR_OTHERS = 0.5  # seconds between looks at cells that another run holds
+# task, its argument, limits, log file, flag to stop it -> how it ended
+Place = Callable[[Callable[[Any], Any], Any, Limits, Path | None, Flag | None], Ending]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run, as opposed to what."""
+
+    jobs: int = 1
+    threads: int = 1
+    timeout: float | None = None
+    memory: int | None = None
+    plugins: Sequence[str] = ()
+    gpus: Sequence[str] = ()
+    allow_overlap: bool = False
+    dask: str | None = None
+
+    def limits(self, gpu: str | None = None) -> Limits:
+        return Limits(self.timeout, self.memory, self.threads, gpu)
+
+    @property
+    def cells_at_once(self) -> int:
+        """`jobs`, but no more than there are cores for them: more only makes every cell slower."""
+        return max(1, min(self.jobs, usable_cores() // self.threads))
+
+
+@dataclass
+class Summary:
+    """What became of the cells that were run."""
+
+    statuses: dict[str, str] = field(default_factory=dict)  # key -> status
+    problems: list[str] = field(default_factory=list)
+    collapsed: list[str] = field(default_factory=list)  # labels of cells whose codes are not a result
+    interrupted: bool = False
+
+    @property
+    def failed(self) -> int:
+        return sum(status not in ("ok", "skipped") for status in self.statuses.values())
+
+
+def request_for(planned: PlannedCell, store: Store, options: Options) -> Request:
+    """The cell as plain data."""
+    cell, choice = planned.cell, planned.cell.choice
+    return Request(
+        key=planned.key,
+        identity=cell.identity,
+        parts=cell.parts,
+        dataset=choice.spec,
+        data_root=str(choice.data_root.resolve()) if choice.data_root else None,
+        dataset_parameters=dict(choice.parameters),
+        profile=cell.profile,
+        backbone=choice.backbone,
+        weights=choice.weights,
+        partial_weights=choice.partial_weights,
+        plugins=tuple(options.plugins),
+        threads=options.threads,
+        checkpoint=str(store.checkpoint_path(planned.key).resolve()),
+        fold=cell.fold,
+        with_dataset=cell.fold is None and not store.has_dataset(choice.dataset.revision),
+    )
+
+
+class Run:
+    """One run of a plan."""
+
+    def __init__(self, store: Store, options: Options, progress: Progress) -> None:
+        self.store, self.options, self.progress = store, options, progress
+        self.stop = threading.Event()
+        self.summary = Summary()
+        self._telling = threading.Lock()
+        self._gpus: queue.Queue[str] = queue.Queue()
+        for gpu in options.gpus:
+            self._gpus.put(gpu)
+
+    def execute(self, todo: Sequence[PlannedCell], without_rows: Sequence[PlannedCell] = ()) -> Summary:
+        """Run every cell; cells that another run holds are waited for.
+
+        `without_rows` are done cells of whose data set the store has lost the labels and names.
+        """
+        modules = shared_modules([planned.cell for planned in (*todo, *without_rows)])
+        with stopping_on_signals(self.stop), self._somewhere(modules) as (place, at_once, scheduler):
+            self.store.sweep()
+            self._prepare([*without_rows, *todo], scheduler)
+            waiting = list(todo)
+            while waiting and not self.stop.is_set():
+                waiting = self._pass(waiting, place, at_once)
+                if waiting:
+                    self.stop.wait(WAIT_FOR_OTHERS)
+        self.summary.interrupted = self.stop.is_set()
+        return self.summary
+
+    @contextmanager
+    def _somewhere(self, modules: Sequence[str]) -> Iterator[tuple[Place, int, str | None]]:
+        """Where the cells run, how many at once, and the address of the cluster's scheduler."""
+        start_server(self.options.threads, modules)
+        if self.options.dask is None:
+            yield supervise, self.options.cells_at_once, None
+            return
+        from benchmark.execution.cluster import connect
+
+        with connect(self.options.dask, modules) as cluster:
+            self.progress.note(f"Dask: {cluster.slots} cells at once on {cluster.workers} workers")
+            yield cluster.run, max(self.options.jobs, cluster.slots), cluster.client.scheduler.address
+
+    def _prepare(self, cells: Sequence[PlannedCell], scheduler: str | None) -> None:
+        """Audit each data set, and make what its cells share once, before they compete for it; a cluster helps."""
+        seen = set()
+        for planned in cells:
+            cell, choice = planned.cell, planned.cell.choice
+            need = (choice.spec, choice.backbone, cell.method.input)
+            if need in seen or self.stop.is_set():
+                continue
+            seen.add(need)
+            self.progress.note(f"preparing {choice.dataset.name} for methods on {cell.method.input}")
+            # Features are made while no cell runs, so by all cores, whatever a cell may use.
+            request = request_for(planned, self.store, self.options)
+            request = replace(request, threads=usable_cores(), scheduler=scheduler)
+            ending = supervise(prepare_data, request, Limits(memory=self.options.memory), None, self.stop)
+            if ending.status == "ok":
+                self._prepared(choice, *ending.value)
+            elif ending.status != "interrupted":  # its cells will tell the same, each in its record
+                self.progress.note(f"preparing {choice.dataset.name} failed: {ending.message}")
+
+    def _prepared(self, choice: DatasetChoice, errors: Sequence[str], arrays: dict[str, Any]) -> None:
+        if errors and not self.options.allow_overlap:
+            raise UsageError(f"{choice.dataset.name}: {'; '.join(errors)}")
+        if arrays:
+            try:
+                self.store.save_dataset(choice.dataset.revision, arrays)
+            except OSError as error:
+                self.progress.note(f"{choice.dataset.name}: its labels could not be stored: {error}")
+
+    def _pass(self, cells: Sequence[PlannedCell], place: Place, at_once: int) -> list[PlannedCell]:
+        pool = joblib.Parallel(n_jobs=at_once, prefer="threads", return_as="generator_unordered")
+        done = pool(joblib.delayed(self._one)(planned, place) for planned in cells)
+        return [planned for planned in done if planned is not None]
+
+    def _one(self, planned: PlannedCell, place: Place) -> PlannedCell | None:
+        """Run and commit one cell; give it back if another run holds it."""
+        if self.stop.is_set():
+            return None
+        try:
+            with self.store.lock(planned.key) as mine:
+                if not mine:
+                    return planned
+                if not self._done_meanwhile(planned):
+                    with self._telling:
+                        self.progress.started(planned.cell.label)
+                    request = request_for(planned, self.store, self.options)
+                    self._commit(planned, request, self._outcome(planned.cell, request, place))
+        except Exception as error:  # a full disk can strike anywhere; the other cells go on
+            self._lost_result(planned, error)
+        return None
+
+    def _done_meanwhile(self, planned: PlannedCell) -> bool:
+        """Another run may have committed the cell after the plan was made."""
+        try:
+            record = self.store.read(planned.key)
+        except Damaged:
+            self.store.set_aside(planned.key)
+            return False
+        if record is None or record == planned.record or record.status == "interrupted":
+            return False
+        if not self.store.payload_is_there(record):
+            return False
+        self._tell(planned, record.status, f"done by another run: {told(record)}")
+        return True
+
+    def _outcome(self, cell: Cell, request: Request, place: Place) -> Outcome:
+        log = self.store.log_path(request.key).resolve()
+        with self._gpu(cell) as gpu:
+            if self.stop.is_set():
+                return lost(cell, request, INTERRUPTED)
+            ending = place(run_cell, request, self.options.limits(gpu), log, self.stop)
+        return ending.value if ending.status == "ok" else lost(cell, request, ending)
+
+    @contextmanager
+    def _gpu(self, cell: Cell) -> Iterator[str | None]:
+        """A GPU for the time of one training, where there are any; on a cluster the workers have their own."""
+        if not self.options.gpus or self.options.dask or cell.method.input != "images":
+            yield None
+            return
+        gpu = None
+        while gpu is None and not self.stop.is_set():
+            with contextlib.suppress(queue.Empty):
+                gpu = self._gpus.get(timeout=WAIT_FOR_OTHERS)
+        try:
+            yield gpu
+        finally:
+            if gpu is not None:
+                self._gpus.put(gpu)
+
+    def _commit(self, planned: PlannedCell, request: Request, outcome: Outcome) -> None:
+        record = outcome.record
+        if outcome.dataset:
+            self.store.save_dataset(record.revision, outcome.dataset)
+        try:
+            self.store.commit(record, outcome.payload)
+        except (TypeError, ValueError) as error:
+            ending = Ending(status="failed", kind="record", message=f"the result is not plain, finite data: {error}")
+            record = lost(planned.cell, request, ending).record
+            self.store.commit(record)
+        if record.health.get("collapsed"):
+            self.summary.collapsed.append(planned.cell.label)
+        self._tell(planned, record.status, told(record))
+
+    def _tell(self, planned: PlannedCell, status: str, text: str) -> None:
+        with self._telling:
+            self.summary.statuses[planned.key] = status
+            self.progress.finished(planned.cell.label, text)
+
+    def _lost_result(self, planned: PlannedCell, error: Exception) -> None:
+        text = f"result could not be stored: {type(error).__name__}: {error}"
+        with self._telling:
+            self.summary.problems.append(f"{planned.cell.label}: {text}")
+        self._tell(planned, "failed", text)
+
+
+def shared_modules(cells: Sequence[Cell]) -> list[str]:
+    """What cells have in common and is worth importing once: the counting kernel for large sets, torch for training."""
+    modules = ["benchmark.execution.fork_server"]
+    if any(cell.choice.backbone and not cell.choice.dataset.miniature for cell in cells):
+        modules.append("benchmark.evaluation.kernel")
+    if any(cell.method.input == "images" for cell in cells):
+        modules += ["torch", "benchmark.deep.trainer"]
+    if any(cell.choice.dataset.miniature for cell in cells):
+        modules.append("sklearn.datasets")  # where the miniatures' digits are
+    if any(cell.fold for cell in cells):
+        modules.append("sklearn.model_selection")
+    return modules
+
+
+def lost(cell: Cell, request: Request, ending: Ending) -> Outcome:
+    """A record for a cell whose process did not live to write one."""
+    record = blank_record(request, cell.method)
+    record.status = ending.status
+    record.error = {"kind": ending.kind, "message": ending.message, "traceback": ""}
+    record.titles["dataset"], record.miniature = cell.choice.dataset.title, cell.choice.dataset.miniature
+    return Outcome(record)
+
+
+def told(record: Record) -> str:
+    """A record in a few words."""
+    if record.ok:
+        metrics, seconds = record.metrics, sum(record.seconds.values())
+        collapsed = ", COLLAPSED codes" if record.health.get("collapsed") else ""
+        return f"MAP@{metrics['k']} {metrics['map']:.4f}{collapsed}, {seconds:.1f} s"
+    error = record.error or {}
+    return f"{record.status}: {error.get('message', '')}".splitlines()[0][:200]
+
+
+def usable_cores() -> int:
+    """The cores this process may use, which on a shared machine are not all."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def visible_gpus() -> list[str]:
+    """The CUDA devices cells may be given, one each; asked without importing torch."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if named is not None:
+        return [part for part in named.split(",") if part.strip()]
+    folder = Path("/proc/driver/nvidia/gpus")
+    return [str(number) for number, _ in enumerate(folder.iterdir())] if folder.is_dir() else []
+
+
+@contextmanager
+def stopping_on_signals(stop: threading.Event) -> Iterator[None]:
+    """SIGINT and SIGTERM let the commit in hand finish; a second one ends at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handler(number: int, frame: Any) -> None:
+        if stop.is_set():
+            os._exit(130)
+        stop.set()
+
+    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)

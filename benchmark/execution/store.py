@@ -1,0 +1,350 @@
+"""The only reader and writer of results/.
+
+    cells/<key>.json           a record; its appearance is the commit
+    cells/<key>.<hash>.npz     its payload: packed codes, per-query scores, curve points
+    datasets/<rev>.json, .npz  labels and names of a data set's rows, written once per revision, the same way
+    logs/, checkpoints/        what a running cell leaves
+    locks/                     one file per cell in flight; the kernel frees a lock when its holder dies
+    quarantine/                files whose hash did not match
+
+Commit: payload to a temporary file, fsync, rename; then the record the same way; then the payload of the record
+before it goes. Killed at any moment, nothing is half-written: what a death leaves beside the records (temporary
+files, payloads without their record, freed locks) is swept up by the next run.
+
+A record ends with its own digest, taken over the bytes before it: any changed bit is noticed by every reader.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import io
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmark.execution.fingerprint import canonical_json
+from benchmark.execution.record import SCHEMA_VERSION, Record, Unreadable, arrays_of
+
+LOCK_WAIT = 0.02  # seconds between tries for a lock that is held for a moment only
+Arrays = Mapping[str, np.ndarray]
+
+
+class Damaged(ValueError):
+    """A stored file whose content is not what was written."""
+
+
+class Store:
+    """A results folder."""
+
+    def __init__(self, root: str | Path) -> None:
+        self.root = Path(root)
+        self.cells = self.root / "cells"
+        self.datasets = self.root / "datasets"
+
+    # Reading
+
+    def keys(self) -> list[str]:
+        return _stems(self.cells)
+
+    def read(self, key: str) -> Record | None:
+        """The record of one cell, checked against its own digest; None where there is none."""
+        raw = _read_record(self.cells / f"{key}.json")
+        try:
+            return None if raw is None else Record.from_dict(raw)
+        except Unreadable as error:
+            raise Damaged(f"record {key}.json cannot be used: {error}") from error
+
+    def records(self) -> Iterator[Record]:
+        """Every undamaged record; damaged ones are left to `verify`."""
+        for key in self.keys():
+            with contextlib.suppress(Damaged):
+                record = self.read(key)
+                if record is not None:
+                    yield record
+
+    def payload(self, record: Record) -> dict[str, np.ndarray]:
+        """The arrays of one record, checked against the hash in it."""
+        described = record.payload
+        return arrays_of(record, _arrays(_payload_bytes(self.cells, described))) if described else {}
+
+    def payload_is_there(self, record: Record) -> bool:
+        """A cheap look: the payload exists and has its size. `verify` reads every byte."""
+        return _is_there(self.cells, record.payload)
+
+    def dataset(self, revision: str) -> dict[str, np.ndarray]:
+        """Labels and names of the rows of a data set."""
+        note = _read_record(self._dataset_note(revision))
+        if note is None:
+            raise FileNotFoundError(f"{self.root}: nothing is stored of the data set of revision {revision}")
+        return _arrays(_payload_bytes(self.datasets, note["payload"]))
+
+    def has_dataset(self, revision: str) -> bool:
+        try:
+            note = _read_record(self._dataset_note(revision))
+        except Damaged:
+            return False
+        return note is not None and _is_there(self.datasets, note["payload"])
+
+    def _dataset_note(self, revision: str) -> Path:
+        return self.datasets / f"{hashlib.sha256(revision.encode()).hexdigest()[:16]}.json"
+
+    # Writing
+
+    def commit(self, record: Record, payload: Arrays | None = None) -> None:
+        """Payload first, then the record: that rename is the commit. A failure never overwrites a success."""
+        key = record.key
+        if not record.ok and self._has_success(key):
+            return
+        _commit(self.cells / f"{key}.json", {**record.as_dict(), "schema": SCHEMA_VERSION}, payload, "")
+        self.checkpoint_path(key).unlink(missing_ok=True)
+
+    def _has_success(self, key: str) -> bool:
+        try:
+            known = self.read(key)
+        except Damaged:
+            return False
+        return known is not None and known.ok and self.payload_is_there(known)
+
+    def save_dataset(self, revision: str, arrays: Arrays) -> None:
+        """Keep what every record of this revision shares; the first to come writes it."""
+        path = self._dataset_note(revision)
+        with self._waited_lock(f"dataset-{path.stem}"):
+            if not self.has_dataset(revision):
+                _commit(path, {"key": path.stem, "revision": revision, "schema": SCHEMA_VERSION}, arrays, "dataset-")
+
+    def sweep(self) -> None:
+        """Remove what deaths have left: temporary files, payloads without a record, locks that nobody holds."""
+        for folder, prefix in ((self.cells, ""), (self.datasets, "dataset-")):
+            for name in _strays(folder):
+                with self.lock(prefix + name.lstrip(".").partition(".")[0]) as mine:
+                    if mine and name in _strays(folder, name):
+                        (folder / name).unlink(missing_ok=True)
+        for name in _names(self.root / "locks"):
+            with self.lock(name.removesuffix(".lock")):
+                pass  # leaving removes the file
+
+    def log_path(self, key: str) -> Path:
+        (self.root / "logs").mkdir(parents=True, exist_ok=True)
+        return self.root / "logs" / f"{key}.log"
+
+    def checkpoint_path(self, key: str) -> Path:
+        return self.root / "checkpoints" / f"{key}.pt"
+
+    # Locks
+
+    @contextlib.contextmanager
+    def lock(self, key: str) -> Iterator[bool]:
+        """True while this process holds the cell, False where another does."""
+        path = self.root / "locks" / f"{key}.lock"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = _try_lock(path)
+        try:
+            yield handle is not None
+        finally:
+            if handle is not None:
+                path.unlink(missing_ok=True)
+                os.close(handle)
+
+    @contextlib.contextmanager
+    def _waited_lock(self, key: str) -> Iterator[None]:
+        while True:
+            with self.lock(key) as mine:
+                if mine:
+                    yield
+                    return
+            time.sleep(LOCK_WAIT)
+
+    # Verifying
+
+    def verify(self, quarantine: bool = True) -> list[str]:
+        """Read every byte; what does not match is named and, unless told otherwise, set aside to be recomputed."""
+        faults = []
+        for folder, prefix in ((self.cells, ""), (self.datasets, "dataset-")):
+            for stem in _stems(folder):
+                if not _fault(folder, stem):
+                    continue
+                with self.lock(prefix + stem) as mine:  # a run may have been at it while we read
+                    fault = _fault(folder, stem) if mine else None
+                    if fault:
+                        faults.append(f"{folder.name}/{stem}: {fault}")
+                    if fault and quarantine:
+                        self.set_aside(stem, folder)
+        return faults
+
+    def set_aside(self, stem: str, folder: Path | None = None) -> None:
+        """Move a damaged record and its payload to quarantine/: the record first, that it never lacks its payload."""
+        folder, quarantine = folder or self.cells, self.root / "quarantine"
+        quarantine.mkdir(parents=True, exist_ok=True)
+        payloads = [name for name in _names(folder) if name.startswith(f"{stem}.") and name.endswith(".npz")]
+        for name in (f"{stem}.json", *payloads):
+            with contextlib.suppress(FileNotFoundError):
+                (folder / name).replace(quarantine / name)
+
+
+def _fault(folder: Path, stem: str) -> str | None:
+    """What is wrong with a record or its payload."""
+    try:
+        record = _read_record(folder / f"{stem}.json")
+        if record is not None and record.get("payload"):
+            _payload_bytes(folder, record["payload"])
+    except Damaged as error:
+        return str(error)
+    return None
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
+
+
+def _stems(folder: Path) -> list[str]:
+    return [name[:-5] for name in _names(folder) if name.endswith(".json") and not name.startswith(".")]
+
+
+def _strays(folder: Path, only: str = "") -> list[str]:
+    """Temporary files and payloads that no record names."""
+    found = []
+    for name in [only] if only else _names(folder):
+        if name.endswith(".tmp"):
+            found.append(name)
+        elif name.endswith(".npz"):
+            with contextlib.suppress(Damaged):  # the payload of a damaged record is left to `verify`
+                record = _read_record(folder / f"{name.partition('.')[0]}.json")
+                if record is None or (record.get("payload") or {}).get("file") != name:
+                    found.append(name)
+    return found
+
+
+DIGEST = b',"digest":"%s"}'
+
+
+def _sealed(record: Mapping[str, Any]) -> bytes:
+    """The bytes of a record, with the digest of those before it at their end."""
+    body = canonical_json(record).encode()
+    return body[:-1] + DIGEST % hashlib.sha256(body).hexdigest().encode()
+
+
+def _read_record(path: Path) -> dict[str, Any] | None:
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Damaged(f"record {path.name} cannot be read: {error}") from error
+    body = text[: -len(DIGEST % (b"0" * 64))] + b"}"
+    if text != body[:-1] + DIGEST % hashlib.sha256(body).hexdigest().encode():
+        raise Damaged(f"record {path.name} does not match its digest")
+    record = json.loads(body)
+    if record["key"] != path.stem:
+        raise Damaged(f"record {path.name} is that of {record['key']}")
+    return dict(record)
+
+
+def _payload_bytes(folder: Path, described: Mapping[str, Any]) -> bytes:
+    try:
+        content = (folder / described["file"]).read_bytes()
+    except OSError as error:
+        raise Damaged(f"payload {described['file']} cannot be read: {error}") from error
+    if hashlib.sha256(content).hexdigest() != described["sha256"]:
+        raise Damaged(f"payload {described['file']} does not match the hash in its record")
+    return content
+
+
+def _is_there(folder: Path, described: Mapping[str, Any] | None) -> bool:
+    if not described:
+        return True
+    try:
+        return bool((folder / described["file"]).stat().st_size == described["bytes"])
+    except OSError:
+        return False
+
+
+def _npz(arrays: Arrays) -> bytes:
+    buffer = io.BytesIO()
+    members: dict[str, Any] = {name: np.asarray(array) for name, array in arrays.items()}
+    np.savez(buffer, **members)
+    return buffer.getvalue()
+
+
+def _arrays(content: bytes) -> dict[str, np.ndarray]:
+    with np.load(io.BytesIO(content), allow_pickle=False) as loaded:
+        return {name: loaded[name] for name in loaded.files}
+
+
+def commit_step(name: str) -> None:
+    """Called between the steps of a write; does nothing. Tests put their faults here."""
+
+
+def _commit(path: Path, record: dict[str, Any], payload: Arrays | None, prefix: str) -> None:
+    """Payload, record, and then whatever the record before it had as payload."""
+    if payload:
+        content = _npz(payload)
+        found = hashlib.sha256(content).hexdigest()
+        record["payload"] = {"file": f"{path.stem}.{found[:12]}.npz", "sha256": found, "bytes": len(content)}
+    text = _sealed(record)  # whatever is wrong with the record shows before anything is written
+    if payload:
+        _write(path.with_name(record["payload"]["file"]), content, f"{prefix}payload")
+    before = _payload_name(path)
+    _write(path, text, f"{prefix}record")
+    if before not in (None, (record.get("payload") or {}).get("file")):
+        path.with_name(str(before)).unlink(missing_ok=True)
+
+
+def _payload_name(path: Path) -> str | None:
+    with contextlib.suppress(Damaged):
+        record = _read_record(path)
+        if record and record.get("payload"):
+            return str(record["payload"]["file"])
+    return None
+
+
+def _write(path: Path, content: bytes, what: str) -> None:
+    """To a temporary file, fsync, rename, fsync of the folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.tmp")  # one writer at a time: the holder of the cell's lock
+    try:
+        with temporary.open("wb") as handle:
+            commit_step(f"{what}-opened")
+            handle.write(content)
+            handle.flush()
+            commit_step(f"{what}-written")
+            os.fsync(handle.fileno())
+        commit_step(f"{what}-synced")
+        temporary.replace(path)
+        commit_step(f"{what}-renamed")
+        _sync_folder(path.parent)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _try_lock(path: Path) -> int | None:
+    while True:
+        handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return None
+        # The holder before us may have removed the file between our open and our lock: then take the new one.
+        with contextlib.suppress(FileNotFoundError):
+            if os.fstat(handle).st_ino == path.stat().st_ino:
+                return handle
+        os.close(handle)

@@ -1,0 +1,137 @@
+"""Results against results, and results against published numbers: what `compare` prints.
+
+A difference is given only between numbers measured alike; where they were not, the reason stands in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmark.report.published import find, why_not_comparable
+
+CONVENTIONS = ("revision", "k", "ties", "denominator", "empty")
+SURE = 0.05
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One cell in two places. `difference` is b - a, and `p` (Holm-corrected) tests it where queries can be paired."""
+
+    method: str
+    params: str
+    dataset: str
+    bits: int
+    seed: int | None
+    a: float
+    b: float
+    difference: float | None
+    p: float | None
+    reason: str  # why there is no difference
+
+
+def compare_results(a: Any, b: Any) -> list[Comparison]:
+    """Cells that two stores share, whatever code made them."""
+    from benchmark.evaluation.statistics import holm
+    from benchmark.report.frame import CELL
+
+    left, right = _scored(a), _scored(b)
+    if left.empty or right.empty:
+        return []
+    pairs = left.merge(right, on=CELL, suffixes=("", "_b"))
+    rows = [dict(row) for row in pairs.to_dict("records")]
+    reasons = [_differing(row) for row in rows]
+    tests = [None if reason else _test(row, a, b) for row, reason in zip(rows, reasons, strict=True)]
+    adjusted = iter(holm([p for p in tests if p is not None]))
+    found = []
+    for row, reason, p in zip(rows, reasons, tests, strict=True):
+        q = None if p is None else float(next(adjusted))
+        found.append(_comparison(row, float(row["map_b"]), reason, q, int(row["seed"])))
+    return found
+
+
+def _scored(store: Any) -> Any:
+    from benchmark.report.frame import frame, scored
+
+    table = frame(store.records())
+    return table if table.empty else scored(table[table["current"]])
+
+
+def _differing(row: Mapping[str, Any]) -> str:
+    return "; ".join(
+        f"{name} {row.get(name)} and {row.get(f'{name}_b')}"
+        for name in CONVENTIONS
+        if row.get(name) != row.get(f"{name}_b")
+    )
+
+
+def _test(row: Mapping[str, Any], a: Any, b: Any) -> float | None:
+    """p of the paired difference of per-query AP; None where payloads lack it."""
+    from benchmark.evaluation.statistics import permutation_test
+
+    try:
+        first, second = a.payload(a.read(row["key"])), b.payload(b.read(row["key_b"]))
+    except (OSError, ValueError):
+        return None
+    if "ap" not in first or "ap" not in second or first["ap"].shape != second["ap"].shape:
+        return None
+    return permutation_test(first["ap"], second["ap"])
+
+
+def _comparison(row: Mapping[str, Any], other: float, reason: str, p: float | None, seed: int | None) -> Comparison:
+    here = float(row["map"])
+    return Comparison(
+        method=row["method"],
+        params=row["params"],
+        dataset=row["dataset"],
+        bits=int(row["bits"]),
+        seed=seed,
+        a=here,
+        b=other,
+        difference=None if reason else other - here,
+        p=p,
+        reason=reason,
+    )
+
+
+def compare_published(a: Any) -> list[Comparison]:
+    """Results with default parameters, averaged over seeds, against the paper's numbers."""
+    table = _scored(a)
+    if table.empty:
+        return []
+    found = []
+    plain = table[table["params"] == ""]
+    for _, cells in plain.groupby(
+        ["dataset", "protocol", "revision", "profile", "backbone", "method", "bits"], sort=False
+    ):
+        row = cells.iloc[0].to_dict() | {"map": cells["map"].mean()}
+        other = find(row["dataset"], row["method"], int(row["bits"]), row["backbone"])
+        if other is not None:
+            found.append(_comparison(row, other.map, why_not_comparable(row, other), None, None))
+    return found
+
+
+def as_lines(comparisons: Sequence[Comparison]) -> list[str]:
+    """Aligned text, one line per cell, and a summary."""
+    lines = [f"{'method':<16} {'data set':<18} {'bits':>4} {'seed':>4} {'A':>8} {'B':>8} {'B - A':>9}  p"]
+    for one in comparisons:
+        name = f"{one.method} {one.params}".strip()
+        seed = "" if one.seed is None else str(one.seed)
+        start = f"{name:<16} {one.dataset:<18} {one.bits:>4} {seed:>4} {one.a:>8.4f} {one.b:>8.4f}"
+        if one.difference is None:
+            lines.append(f"{start} {'-':>9}  not comparable: {one.reason}")
+        else:
+            sure = "" if one.p is None else f"{one.p:.4f}{' *' if one.p < SURE else ''}"
+            lines.append(f"{start} {one.difference:>+9.4f}  {sure}".rstrip())
+    return [*lines, summary(comparisons)]
+
+
+def summary(comparisons: Sequence[Comparison]) -> str:
+    differing = [one for one in comparisons if one.difference]
+    sure = [one for one in comparisons if one.p is not None and one.p < SURE]
+    apart = [one for one in comparisons if one.reason]
+    return (
+        f"{len(comparisons)} cells in both: {len(differing)} differ, {len(sure)} surely so (p < {SURE}, paired "
+        f"permutation test on per-query AP, Holm-corrected), {len(apart)} not comparable"
+    )

@@ -1,0 +1,248 @@
+"""Deep methods on real data: `python performance/real_data.py {features,images,tune}`, read from ../shared/data.
+
+`features` trains hash layers on given features of Tiny-ImageNet (100 classes, skewed) and COCO and prints MAP with its
+head, middle and tail classes, mean and standard deviation over seeds. `images` fine-tunes a backbone end to end and
+puts its MAP beside that of the same backbone frozen. `tune` checks the `quick` profile's rate and steps:
+three-fold cross-validation on training rows only. The protocols are those of ../shared/data/README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import io
+import itertools
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from benchmark import Split, Splits, TrainingFailed, evaluate, get_method
+from benchmark.data.audit import class_groups
+from benchmark.deep import Training, load_profile
+from benchmark.deep.assembly import image_transform
+from benchmark.deep.backbones import load_backbone
+from benchmark.deep.network import Normalise
+from benchmark.deep.rows import ImageRows
+from benchmark.deep.trainer import outputs
+from benchmark.evaluation.codes import health
+from benchmark.evaluation.metrics import class_map, group_map
+from benchmark.seeds import generator
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+CUTOFF = {"tiny100": 1000, "coco": 5000}
+GROUPS = ("head", "middle", "tail")
+
+
+@dataclass(frozen=True)
+class Jpegs:
+    """Rows of one file of concatenated JPEGs, decoded when asked for."""
+
+    data: np.ndarray
+    offset: np.ndarray
+    rows: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int, /) -> np.ndarray:
+        row = self.rows[index]
+        content = self.data[self.offset[row] : self.offset[row + 1]].tobytes()
+        return np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
+
+
+def load(name: str, source: str, seed: int) -> Splits:
+    """The splits of "tiny100" or "coco" with "features_lite0", "features_alexnet" or "images"."""
+    with np.load(DATA / f"{name}_{source}.npz") as archive:
+        arrays = {key: archive[key] for key in archive.files}
+    label, split = arrays["label"], arrays["split"]
+    if name == "tiny100":
+        database = np.flatnonzero(split == 1)
+        chosen = {"train": skewed(label, database, seed), "query": np.flatnonzero(split == 0), "database": database}
+    else:
+        chosen = {"train": np.flatnonzero(split == 1), "query": np.flatnonzero(split == 0)}
+        chosen["database"] = np.flatnonzero(split >= 1)
+    return Splits(**{part: rows_of(arrays, label, rows) for part, rows in chosen.items()})
+
+
+def rows_of(arrays: dict[str, np.ndarray], label: np.ndarray, rows: np.ndarray) -> Split:
+    if "feature" in arrays:
+        return Split(features=arrays["feature"][rows].astype(np.float32), labels=label[rows])
+    return Split(images=Jpegs(arrays["jpeg"], arrays["offset"], rows), labels=label[rows])
+
+
+def skewed(label: np.ndarray, database: np.ndarray, seed: int) -> np.ndarray:
+    """The paper's training set scaled down: 1 class with all its rows, 9 with about 46, 90 with 1 to 12."""
+    random = generator("tiny100 skewed", seed)
+    classes = random.permutation(label.max() + 1)
+    sizes = [len(database), *random.integers(42, 51, 9), *random.integers(1, 13, len(classes) - 10)]
+    parts = []
+    for chosen, size in zip(classes, sizes, strict=True):
+        rows = random.permutation(database[label[database] == chosen])
+        parts.append(rows[:size])
+    return np.sort(np.concatenate(parts))
+
+
+def score(method: Any, splits: Splits, cutoff: int) -> dict[str, float]:
+    """MAP@k in all and by group of classes, for a fitted method."""
+    codes = {name: method.encode(part.visible("images", "nothing")) for name, part in splits.parts().items()}
+    query, database = splits.query.labels, splits.database.labels
+    scores = evaluate(codes["query"], codes["database"], query, database, k=cutoff)
+    assert splits.train.labels is not None
+    groups = group_map(scores.ap, query, class_groups(splits.train.labels.sum(axis=0)))
+    return {"all": scores.map, **groups, "constant": health(codes["database"])["constant_bits"]}
+
+
+def run(name: str, splits: Splits, method: str, bits: int, seed: int, training: Training) -> dict[str, float]:
+    """Fit and score one method."""
+    start = time.perf_counter()
+    fitted = get_method(method)(bits=bits, seed=seed, training=training).fit(
+        splits.train.visible("images", "similarity")
+    )
+    seconds = time.perf_counter() - start
+    return {**score(fitted, splits, CUTOFF[name]), "seconds": seconds}
+
+
+def cell(values: Iterable[float]) -> str:
+    values = np.asarray(list(values))
+    return f"{values.mean():.3f} ± {values.std(ddof=1) if len(values) > 1 else 0:.3f}"
+
+
+def print_row(first: list[str], results: list[dict[str, float]]) -> None:
+    columns = ("all", *GROUPS, "constant", "seconds")
+    print("| " + " | ".join(first + [cell(result[key] for result in results) for key in columns]) + " |", flush=True)
+
+
+def print_head(first: list[str]) -> None:
+    titles = [*first, "MAP", *GROUPS, "constant bits", "fit seconds"]
+    print("| " + " | ".join(titles) + " |\n" + "|---" * len(titles) + "|")
+
+
+def features(arguments: argparse.Namespace) -> None:
+    """Hash layers on given features."""
+    training = dataclasses.replace(load_profile("quick").training, train="hash")
+    for name in arguments.datasets:
+        print(f"\n{name}, {arguments.features}, MAP@{CUTOFF[name]} (expected ties), {arguments.seeds} seeds")
+        print_head(["bits", "method"])
+        sources = [load(name, arguments.features, seed) for seed in range(arguments.seeds)]
+        for bits, method in itertools.product(arguments.bits, arguments.methods):
+            results = [run(name, splits, method, bits, seed, training) for seed, splits in enumerate(sources)]
+            print_row([str(bits), method], results)
+
+
+def images(arguments: argparse.Namespace) -> None:
+    """A backbone fine-tuned end to end beside the same one frozen."""
+    weights = {"alexnet": "weights_alexnet_conv.npz", "squeezenet1_1": "weights_squeezenet1_1.npz"}
+    frozen = dataclasses.replace(
+        load_profile("quick").training,
+        train="hash",
+        backbone=arguments.backbone,
+        weights=str(DATA / weights[arguments.backbone]),
+        partial_weights=arguments.backbone == "alexnet",
+        resize=arguments.size + arguments.size // 8,
+        crop=arguments.size,
+        encode_batch=128,
+    )
+    whole = dataclasses.replace(
+        frozen,
+        train="all",
+        augment=True,
+        steps=arguments.steps,
+        batch=arguments.batch,
+        learning_rate=arguments.learning_rate,
+        decay_every=max(1, arguments.steps // 3),
+    )
+    for name in arguments.datasets:
+        splits = thinned(load(name, "images", 0), arguments.thin)
+        given = with_features(splits, frozen)
+        sizes = {part: len(rows) for part, rows in splits.parts().items()}
+        print(f"\n{name}, {arguments.backbone} at {arguments.size} pixels, {sizes}, MAP@{CUTOFF[name]} (expected ties)")
+        print_head(["bits", "method", "trained"])
+        for bits, method in itertools.product(arguments.bits, arguments.methods):
+            print_row([str(bits), method, "hash layer"], [run(name, given, method, bits, 0, frozen)])
+            print_row([str(bits), method, "everything"], [run(name, splits, method, bits, 0, whole)])
+
+
+def thinned(splits: Splits, every: int) -> Splits:
+    """Every so manieth query and database row: a processor encodes images slowly."""
+    query, database = (part.take(np.arange(0, len(part), every)) for part in (splits.query, splits.database))
+    return Splits(splits.train, query, database)
+
+
+def with_features(splits: Splits, training: Training) -> Splits:
+    """The same rows with the frozen backbone's features instead of images, computed once for all methods."""
+    from torch import nn
+
+    assert training.backbone is not None
+    backbone = load_backbone(training.backbone, training.weights, training.partial_weights)
+    transform = image_transform(backbone.transform, training)
+    module = nn.Sequential(Normalise(transform), backbone.trunk, backbone.last)
+    features = {
+        name: Split(features=outputs(module, ImageRows(part.images, transform), training), labels=part.labels)
+        for name, part in splits.parts().items()
+        if part.images is not None
+    }
+    return Splits(**features)
+
+
+def tune(arguments: argparse.Namespace) -> None:
+    """Rates and steps by cross-validation on training rows; nan where training fails.
+
+    The score is the mean over classes of their MAP, over three folds: queries are balanced by protocol, training rows
+    are not. Rates are those the method trains at, its own factor (`rate` of its class) included.
+    """
+    grid = list(itertools.product(arguments.steps_grid, arguments.rates))
+    for name in arguments.datasets:
+        train = load(name, arguments.features, 0).train
+        folds = generator("folds", name).permutation(len(train)) % 3
+        print(f"\n{name}, {arguments.features}: three folds of {len(train)} training rows, MAP averaged over classes")
+        print("| bits | method | " + " | ".join(f"{steps} x {rate:g}" for steps, rate in grid) + " |")
+        print("|---" * (2 + len(grid)) + "|")
+        for bits, method in itertools.product(arguments.bits, arguments.methods):
+            values = [validated(train, folds, method, bits, steps, rate) for steps, rate in grid]
+            print(f"| {bits} | {method} | " + " | ".join(f"{value:.3f}" for value in values) + " |", flush=True)
+
+
+def validated(train: Split, folds: np.ndarray, method: str, bits: int, steps: int, rate: float) -> float:
+    """Class-averaged MAP of held-out training rows among the others."""
+    quick, own = load_profile("quick").training, rate / get_method(method).rate
+    training = dataclasses.replace(quick, train="hash", steps=steps, learning_rate=own, decay_every=max(1, steps // 3))
+    scores = []
+    for fold in range(3):
+        kept, held = train.take(np.flatnonzero(folds != fold)), train.take(np.flatnonzero(folds == fold))
+        fresh = get_method(method)(bits=bits, seed=fold, training=training)
+        try:
+            fitted = fresh.fit(kept.visible("images", "similarity"))
+        except TrainingFailed:
+            return float("nan")
+        codes = [fitted.encode(part.visible("images", "nothing")) for part in (held, kept)]
+        scores.append(np.nanmean(class_map(evaluate(*codes, held.labels, kept.labels).ap, held.labels)))
+    return float(np.mean(scores))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("action", choices=("features", "images", "tune"))
+    parser.add_argument("--datasets", nargs="+", default=["tiny100", "coco"], choices=CUTOFF)
+    parser.add_argument("--methods", nargs="+", default=["dph", "hashnet", "dhn"])
+    parser.add_argument("--bits", nargs="+", type=int, default=[16, 64])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--features", default="features_lite0", choices=("features_lite0", "features_alexnet"))
+    parser.add_argument("--backbone", default="squeezenet1_1", choices=("squeezenet1_1", "alexnet"))
+    parser.add_argument("--size", type=int, default=64, help="pixels shown to the backbone")
+    parser.add_argument("--thin", type=int, default=1, help="score every so manieth query and database image")
+    parser.add_argument("--steps", type=int, default=100, help="of end-to-end training")
+    parser.add_argument("--batch", type=int, default=64, help="images in each stream of end-to-end training")
+    parser.add_argument("--learning-rate", type=float, default=0.001, help="of the backbone, end to end")
+    parser.add_argument("--rates", nargs="+", type=float, default=[0.001, 0.003, 0.01, 0.03])
+    parser.add_argument("--steps-grid", nargs="+", type=int, default=[600])
+    arguments = parser.parse_args()
+    {"features": features, "images": images, "tune": tune}[arguments.action](arguments)
+
+
+if __name__ == "__main__":
+    main()

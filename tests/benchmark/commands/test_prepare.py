@@ -1,0 +1,127 @@
+"""`prepare`: says what is there and what is missing, builds what can be built, and goes on where it was stopped."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from benchmark.commands import prepare
+from benchmark.commands.main import main
+from benchmark.data import feature_cache as features
+from benchmark.data.images import Transform
+from benchmark.deep.backbones import Backbone
+
+SMALL = ["--option", "coco.train_size=20", "--option", "coco.queries_per_class=1"]
+
+
+class Mean(torch.nn.Module):
+    def forward(self, images):
+        return images.mean(dim=(2, 3))
+
+
+def tiny_backbone(name, weights=None, partial=False):
+    return Backbone(name, Mean(), torch.nn.Identity(), Transform(8, 8), 3, "none")
+
+
+@pytest.fixture(autouse=True)
+def tiny(tmp_path, monkeypatch):
+    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(features, "load_backbone", tiny_backbone)
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A small COCO in the official layout."""
+    folder = tmp_path / "root"
+    categories = [{"id": n, "name": f"thing {n}"} for n in range(80)]
+    for offset, part in ((0, "train2014"), (80, "val2014")):
+        (folder / part).mkdir(parents=True)
+        images = [{"id": n, "file_name": f"COCO_{part}_{n}.jpg"} for n in range(offset, offset + 80)]
+        for image in images:
+            pixels = np.full((4, 4, 3), image["id"], np.uint8)
+            Image.fromarray(pixels).save(folder / part / image["file_name"])
+        pairs = [{"image_id": image["id"], "category_id": image["id"] % 80} for image in images]
+        told = {"images": images, "annotations": pairs, "categories": categories}
+        (folder / "annotations").mkdir(exist_ok=True)
+        (folder / "annotations" / f"instances_{part}.json").write_text(json.dumps(told))
+    return folder
+
+
+def test_a_dry_run_names_all_that_is_missing(tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    assert main(["prepare", "coco", "nus", "imagenet", "--data-root", str(tmp_path / "empty"), "--dry-run"]) == 1
+    told = capsys.readouterr().out
+    for piece in ("instances_train2014.json", "val2014/: 6 GB, from http", "Imagelist.txt", "Labels_*.txt: 44 MB",
+                  "train/ with a folder per WordNet id"):  # fmt: skip
+        assert f"missing  {piece}" in told or piece in told
+    assert told.count("not ready:") == 3
+
+
+def test_a_dry_run_on_whole_data_says_so_and_computes_nothing(root, capsys, monkeypatch):
+    monkeypatch.setattr(prepare, "extract", lambda *a, **k: pytest.fail("computed"))
+    assert main(["prepare", "coco", "--data-root", str(root), "--dry-run", *SMALL]) == 0
+    told = capsys.readouterr().out
+    assert "ready" in told
+    assert "partial  train2014/:" in told
+    assert "80 files, expected 82,783" in told
+
+
+def test_lists_and_features_are_made(root, tmp_path, capsys):
+    words = ["prepare", "coco", "--data-root", str(root), "--backbone", "alexnet", "--lists", str(tmp_path / "out")]
+    assert main([*words, *SMALL]) == 0
+    told = capsys.readouterr().out
+    assert "list     train:" in told
+    assert "query rows in database: 0" in told
+    assert "features of alexnet: 160 of 160" in told
+    held = json.loads((tmp_path / "out" / "lists.json").read_text())
+    assert held["made from"]["train_size"] == 20
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        "classes.txt", "database.txt", "lists.json", "query.txt", "train.txt",
+    ]  # fmt: skip
+    again = main(["prepare", f"lists:{tmp_path / 'out'}", "--data-root", str(root), "--no-features"])
+    assert again == 0
+
+
+def test_interrupted_work_is_not_lost(root, capsys, monkeypatch):
+    monkeypatch.setattr(features, "CHUNK", 32)
+    monkeypatch.setattr(features, "BATCH", 16)
+    words = ["prepare", "coco", "--data-root", str(root), "--backbone", "alexnet", *SMALL]
+    real = features._write_chunk
+
+    def interrupted(folder, start, rows):
+        if start >= 64:
+            raise KeyboardInterrupt
+        return real(folder, start, rows)
+
+    monkeypatch.setattr(features, "_write_chunk", interrupted)
+    assert main(words) == 130
+    monkeypatch.setattr(features, "_write_chunk", real)
+    capsys.readouterr()
+    assert main(words) == 0
+    first = next(line for line in capsys.readouterr().out.splitlines() if "features of alexnet" in line)
+    assert int(first.split()[3]) > 64  # two chunks of 32 were there
+
+
+def test_overlap_stops_before_features(root, tmp_path, capsys):
+    for name in ("train", "query", "database"):
+        rows = (f"{root}/val2014/COCO_val2014_{n}.jpg {n % 3}\n" for n in range(80, 90))
+        (tmp_path / f"{name}.txt").write_text("".join(rows))
+    words = ["prepare", f"lists:{tmp_path}", "--data-root", str(root)]
+    assert main(words) == 1
+    told = capsys.readouterr().out
+    assert "error: 10 of 10 query rows are in the database too" in told
+    assert "features" not in told
+    assert main([*words, "--allow-overlap", "--backbone", "alexnet"]) == 0
+
+
+def test_bad_input_is_one_line(tmp_path, capsys):
+    assert main(["prepare", "coc", "--data-root", str(tmp_path)]) == 2
+    assert main(["prepare", "coco", "--data-root", str(tmp_path / "nowhere")]) == 2
+    assert main(["prepare", "coco", "--data-root", str(tmp_path)]) == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 3
+    assert "did you mean 'coco'" in lines[0]
+    assert "nowhere" in lines[1]
+    assert "instances_train2014.json" in lines[2]

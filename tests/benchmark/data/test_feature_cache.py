@@ -1,0 +1,299 @@
+"""The feature cache: right rows, computed once, kept whole, resumed, verified, and shared by processes."""
+
+import json
+import multiprocessing
+import os
+import signal
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from benchmark import Split, Splits, UsageError
+from benchmark.data import feature_cache as features
+from benchmark.data.feature_cache import extract
+from benchmark.data.images import ImageArrays, ImageFiles, Transform
+from benchmark.deep.backbones import Backbone
+
+DATASET = SimpleNamespace(name="tiny", revision="1")
+TRANSFORM = Transform(resize=8, crop=6)
+
+
+class Mean(torch.nn.Module):
+    """Features that a test can compute in its head: the mean colour, `copies` times."""
+
+    def __init__(self, copies=1):
+        super().__init__()
+        self.copies = copies
+
+    def forward(self, images):
+        return images.mean(dim=(2, 3)).repeat(1, self.copies)
+
+
+class Counting:
+    """Images that count how often each is decoded."""
+
+    def __init__(self, array, counter):
+        self.array, self.counter = array, counter
+
+    def __len__(self):
+        return len(self.array)
+
+    def __getitem__(self, index):
+        self.counter[self.array[index].tobytes()] += 1
+        return self.array[index]
+
+
+@pytest.fixture(autouse=True)
+def small(tmp_path, monkeypatch):
+    """A network of no weight, small chunks, and a cache of its own."""
+    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(features, "CHUNK", 8)
+    monkeypatch.setattr(features, "BATCH", 4)
+    monkeypatch.setattr(features, "weights_id", lambda name, weights, partial: f"{name}:{weights}:{partial}")
+    monkeypatch.setattr(features, "transform_of", lambda name: TRANSFORM)
+    monkeypatch.setattr(features, "load_backbone", tiny_backbone)
+
+
+def tiny_backbone(name, weights=None, partial=False):
+    copies = 2000 if name == "wide" else 1
+    return Backbone(name, Mean(copies), torch.nn.Identity(), TRANSFORM, 3 * copies, "none")
+
+
+def pictures(count, seed=0):
+    return np.random.default_rng(seed).integers(0, 256, (count, 10, 12, 3), np.uint8)
+
+
+def slow_features(array):
+    """Resize, cut, scale and average, one image at a time."""
+    rows = []
+    for image in array:
+        resized = np.asarray(Image.fromarray(image).resize((8, 8), Image.Resampling.BILINEAR), np.float64)
+        rows.append(((resized[1:7, 1:7] / 255 - TRANSFORM.mean) / TRANSFORM.std).mean(axis=(0, 1)))
+    return np.array(rows)
+
+
+def make(array, counter=None):
+    """Query rows 0-4, database rows 5-29, training rows 20-29 and one of its own."""
+
+    def split(rows):
+        images = ImageArrays(array[rows]) if counter is None else Counting(array[rows], counter)
+        return Split(images=images, ids=[f"row{row}" for row in rows])
+
+    return Splits(split([*range(20, 30), 30]), split(list(range(5))), split(list(range(5, 30))))
+
+
+def folder_of(cache):
+    return next(path for path in cache.iterdir() if path.is_dir())
+
+
+def test_every_row_gets_its_own_features(tmp_path):
+    array = pictures(31)
+    found = extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    expected = slow_features(array)
+    np.testing.assert_allclose(found.query.features, expected[:5], atol=1e-5)
+    np.testing.assert_allclose(found.database.features, expected[5:30], atol=1e-5)
+    np.testing.assert_allclose(found.train.features, expected[20:31], atol=1e-5)
+    assert isinstance(found.database.features, np.memmap)
+    assert not found.database.features.flags.writeable
+
+
+def test_an_image_is_computed_once_and_then_never(tmp_path):
+    counter = Counter()
+    array = pictures(31)
+    for _ in range(2):
+        extract(DATASET, make(array, counter), "tiny", cache=tmp_path / "f", workers=0)
+        assert set(counter.values()) == {1}
+        assert len(counter) == 31
+
+
+def test_rows_without_names_are_kept_apart(tmp_path):
+    array = pictures(12)
+    parts = [Split(images=ImageArrays(array[i : i + 4])) for i in (0, 4, 8)]
+    found = extract(DATASET, Splits(*parts), "tiny", cache=tmp_path / "f", workers=0)
+    np.testing.assert_allclose(found.train.features, slow_features(array[:4]), atol=1e-5)
+    np.testing.assert_allclose(found.database.features, slow_features(array[8:]), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"dataset": SimpleNamespace(name="tiny", revision="2")},
+        {"backbone": "other"},
+        {"weights": "IMAGENET1K_V2"},
+        {"cut": "trunk", "backbone": "alexnet"},
+        {"partial": True},
+    ],
+)
+def test_anything_that_changes_features_changes_the_key(tmp_path, change):
+    splits = make(pictures(31))
+    base = {"dataset": DATASET, "backbone": "tiny", "weights": None, "cut": "penultimate", "partial": False}
+    key = features.feature_folder(splits=splits, **base)
+    assert features.feature_folder(splits=splits, **base) == key
+    assert features.feature_folder(splits=splits, **{**base, **change}) != key
+
+
+def test_a_network_without_layers_behind_its_trunk_is_run_once():
+    splits = make(pictures(31))
+    one, two = (features.feature_folder(DATASET, splits, "resnet50", cut=cut) for cut in ("trunk", "penultimate"))
+    assert one == two
+
+
+class Stopped(Exception):
+    pass
+
+
+def stop_after(rows):
+    def progress(done, total):
+        if done >= rows:
+            raise Stopped
+
+    return progress
+
+
+def kept_rows(cache):
+    """Rows in the whole chunks that an interrupted extraction has left."""
+    return sum(len(np.load(path)) for path in folder_of(cache).glob("chunk-*.npy"))
+
+
+def test_interrupted_work_goes_on_where_it_stopped(tmp_path):
+    array, counter, shown = pictures(31), Counter(), []
+    with pytest.raises(Stopped):
+        extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0, progress=stop_after(20))
+    kept = kept_rows(tmp_path / "f")
+    assert 16 <= kept < 31
+    again = extract(
+        DATASET,
+        make(array, counter),
+        "tiny",
+        cache=tmp_path / "f",
+        workers=0,
+        progress=lambda done, total: shown.append((done, total)),
+    )
+    np.testing.assert_allclose(again.query.features, slow_features(array[:5]), atol=1e-5)
+    assert sum(counter.values()) == 31 - kept
+    assert shown[0][0] > kept
+    assert shown[-1] == (31, 31)
+
+
+def test_a_damaged_chunk_is_computed_again(tmp_path):
+    array = pictures(31)
+    with pytest.raises(Stopped):
+        extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0, progress=stop_after(20))
+    chunk = min(folder_of(tmp_path / "f").glob("chunk-*.npy"))
+    content = bytearray(chunk.read_bytes())
+    content[-1] ^= 1
+    chunk.write_bytes(content)
+    found = extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    np.testing.assert_allclose(found.database.features, slow_features(array[5:30]), atol=1e-5)
+
+
+@pytest.mark.parametrize("damage", ["flip a bit", "cut it short", "lose the note", "lose the table"])
+def test_a_damaged_table_is_computed_again(tmp_path, damage):
+    array = pictures(31)
+    extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    folder = folder_of(tmp_path / "f")
+    content = bytearray((folder / "features.npy").read_bytes())
+    if damage == "flip a bit":
+        content[-1] ^= 1
+        (folder / "features.npy").write_bytes(content)
+    elif damage == "cut it short":
+        (folder / "features.npy").write_bytes(content[:-8])
+    elif damage == "lose the note":
+        (folder / "features.json").unlink()
+    else:
+        (folder / "features.npy").unlink()
+    found = extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    np.testing.assert_allclose(found.train.features, slow_features(array[20:31]), atol=1e-5)
+    assert json.loads((folder / "features.json").read_text())["rows"] == 31
+
+
+def test_wide_rows_are_kept_in_half_precision(tmp_path):
+    found = extract(DATASET, make(pictures(31)), "wide", cache=tmp_path / "f", workers=0)
+    assert found.query.features.dtype == np.float16
+    narrow = extract(DATASET, make(pictures(31)), "tiny", cache=tmp_path / "f", workers=0)
+    assert narrow.query.features.dtype == np.float32
+    np.testing.assert_allclose(found.query.features[:, :3], narrow.query.features, atol=2e-3)
+
+
+def work(cache, results):
+    found = extract(DATASET, make(pictures(31)), "tiny", cache=cache, workers=0)
+    results.put(np.array(found.database.features))
+
+
+def test_two_processes_share_one_cache(tmp_path):
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    workers = [context.Process(target=work, args=(tmp_path / "f", results)) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    found = [results.get(timeout=60) for _ in workers]
+    for worker in workers:
+        worker.join()
+        assert worker.exitcode == 0
+    for one in found:
+        np.testing.assert_allclose(one, slow_features(pictures(31)[5:30]), atol=1e-5)
+    assert not list(folder_of(tmp_path / "f").glob("chunk-*"))
+
+
+def die_half_way(cache):
+    def progress(done, total):
+        if done >= 20:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    extract(DATASET, make(pictures(31)), "tiny", cache=cache, workers=0, progress=progress)
+
+
+def test_a_killed_process_leaves_whole_chunks(tmp_path):
+    child = multiprocessing.get_context("fork").Process(target=die_half_way, args=(tmp_path / "f",))
+    child.start()
+    child.join(60)
+    assert child.exitcode == -signal.SIGKILL
+    folder = folder_of(tmp_path / "f")
+    (folder / ".chunk-000000016.x.npy").write_bytes(b"begun")
+    kept, counter = kept_rows(tmp_path / "f"), Counter()
+    found = extract(DATASET, make(pictures(31), counter), "tiny", cache=tmp_path / "f", workers=0)
+    np.testing.assert_allclose(found.database.features, slow_features(pictures(31)[5:30]), atol=1e-5)
+    assert kept >= 16
+    assert sum(counter.values()) == 31 - kept
+    assert sorted(p.name for p in folder.iterdir()) == ["features.json", "features.lock", "features.npy"]
+
+
+# Files
+
+
+def write_files(folder, count):
+    folder.mkdir(parents=True)
+    for number, image in enumerate(pictures(count)):
+        Image.fromarray(image).save(folder / f"{number}.png")
+
+
+def of_files(folder, count):
+    def split(name, rows):
+        files = ImageFiles(folder, [f"{r}.png" for r in rows], f"list file {name}.txt", np.array(rows) + 1)
+        return Split(images=files, ids=[f"{r}.png" for r in rows])
+
+    return Splits(split("train", range(4, count)), split("query", range(4)), split("database", range(4, count)))
+
+
+def test_worker_processes_decode_the_same(tmp_path):
+    write_files(tmp_path / "images", 19)
+    splits = of_files(tmp_path / "images", 19)
+    one = extract(DATASET, splits, "tiny", cache=tmp_path / "one", workers=0)
+    two = extract(DATASET, splits, "tiny", cache=tmp_path / "two", workers=2)
+    np.testing.assert_array_equal(one.database.features, two.database.features)
+    np.testing.assert_allclose(one.database.features, slow_features(pictures(19)[4:]), atol=1e-5)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_broken_file_is_named_with_its_list_line(tmp_path, workers):
+    write_files(tmp_path / "images", 12)
+    broken = tmp_path / "images" / "9.png"
+    broken.write_bytes(broken.read_bytes()[:-60])
+    with pytest.raises(UsageError) as caught:
+        extract(DATASET, of_files(tmp_path / "images", 12), "tiny", cache=tmp_path / "f", workers=workers)
+    assert str(caught.value).startswith(f"list file database.txt line 10: image {broken} is broken")
+    assert "\n" not in str(caught.value)

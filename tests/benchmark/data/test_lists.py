@@ -1,0 +1,250 @@
+"""List files: what is written is read, at any size, and every kind of damage is one line with file and line
+number."""
+
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from benchmark.data.image_index import image_index
+from benchmark.data.listing import Listing, find_lists, read_class_names
+from benchmark.data.lists import read_list, write_list
+from benchmark.errors import UsageError
+
+PATHS = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp", "Zs")), min_size=1, max_size=12
+).map(lambda text: text + ".jpg")
+SPACED = st.lists(PATHS, min_size=1, max_size=3).map(" ".join)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
+
+
+def slow_parse(text):
+    """The obvious reading of a list in which paths hold no space and labels are 0/1 per class."""
+    rows = [line.split() for line in text.splitlines() if line.strip()]
+    return [row[0] for row in rows], [[word == "1" for word in row[1:]] for row in rows]
+
+
+@given(rows=st.data(), width=st.integers(2, 9), count=st.integers(1, 8))
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_what_is_written_is_read(tmp_path, rows, width, count):
+    entries = rows.draw(st.lists(SPACED, min_size=count, max_size=count))
+    labels = np.array(rows.draw(st.lists(st.lists(st.booleans(), min_size=width, max_size=width),
+                                         min_size=count, max_size=count)))  # fmt: skip
+    path = tmp_path / "list.txt"
+    write_list(path, entries, labels)
+    for _ in range(2):  # parsed, then from the cache
+        found = read_list(path)
+        assert found.entries == entries
+        assert np.array_equal(found.labels, labels)
+        assert found.lines.tolist() == list(range(1, count + 1))
+        assert found.notes == ()
+
+
+@given(
+    labels=st.lists(st.lists(st.sampled_from("01"), min_size=3, max_size=3), min_size=1, max_size=6),
+    gap=st.sampled_from([" ", "  ", "\t"]),
+    end=st.sampled_from(["", " ", "\n", "\n\n"]),
+)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_any_spacing_reads_as_the_obvious_parser_does(tmp_path, labels, gap, end):
+    text = "\n".join(gap.join([f"a/{i}.jpg", *row]) for i, row in enumerate(labels)) + end
+    (tmp_path / "list.txt").write_text(text)
+    found = read_list(tmp_path / "list.txt")
+    entries, expected = slow_parse(text)
+    assert found.entries == entries
+    assert found.labels.tolist() == expected
+
+
+def test_class_numbers(tmp_path):
+    (tmp_path / "list.txt").write_text("a b.jpg 3\nc.jpg 0\nd.jpg -1\n")
+    found = read_list(tmp_path / "list.txt", classes=4)
+    assert found.numbered
+    assert found.entries == ["a b.jpg", "c.jpg", "d.jpg"]
+    assert found.labels.tolist() == [3, 0, -1]
+
+
+@pytest.mark.parametrize(
+    ("content", "note"),
+    [
+        (b"a.jpg 0 1\r\nb c.jpg 1 0\r\n", "line 1: Windows line ends (CRLF) read as plain ones"),
+        (b"a.jpg 0 1\nb c.jpg 1 0\r\n", "line 2: Windows line ends (CRLF) read as plain ones"),
+        (b"\xef\xbb\xbfa.jpg 0 1\nb c.jpg 1 0\n", "line 1: byte order mark skipped"),
+        (b"a.jpg 0 1\n\n\nb c.jpg 1 0\n", "line 2: blank line skipped"),
+    ],
+)
+def test_harmless_oddities_are_read_and_noted(tmp_path, content, note):
+    path = tmp_path / "list.txt"
+    path.write_bytes(content)
+    for _ in range(2):
+        found = read_list(path)
+        assert found.entries == ["a.jpg", "b c.jpg"]
+        assert found.labels.tolist() == [[False, True], [True, False]]
+        assert found.notes == (f"list file {path} {note}",)
+
+
+DAMAGE = {
+    "empty list": (b"", "is empty"),
+    "only blank lines": (b"\n\n  \n", "is empty"),
+    "a path without labels": (b"a.jpg 0 1\nb.jpg\n", "line 2: no labels, found a path only"),
+    "no labels at all": (b"a.jpg\n", "line 1: no labels"),
+    "class names for labels": (b"a.jpg cat\n", "line 1: no labels, found 'cat'"),
+    "fractions for labels": (b"a.jpg 0 1\nb.jpg 0.5 1.5\n", "line 2: no labels, found '1.5'"),
+    "a column too few": (b"a.jpg 0 1 0\nb.jpg 0 1\n", "line 2 has 2 labels, expected 3"),
+    "a column too many": (b"a.jpg 0 1\nb.jpg 0 1 1\n", "line 2 has 3 labels, expected 2"),
+    "a value other than 0/1": (b"a.jpg 0 1\nb.jpg 0 2\n", "line 2: label '2', expected 0 or 1"),
+    "a negative value": (b"a.jpg 0 1\nb.jpg 0 -1\n", "line 2: label '-1', expected 0 or 1"),
+    "a number among vectors": (b"a.jpg 0 1\nb.jpg 7\n", "line 2 has one class number, but line 1 has 2 labels"),
+    "a vector among numbers": (b"a.jpg 5\nb.jpg 0 1\n", "line 2 has 2 labels, but line 1 has one class number"),
+    "a class number below -1": (b"a.jpg 5\nb.jpg -2\n", "line 2: class number -2, expected -1"),
+    "an absurd class number": (b"a.jpg 5\nb.jpg 99999999999999999999\n", "line 2: class number 9"),
+    "UTF-16": ("a.jpg 0 1\n".encode("utf-16"), "line 1: UTF-16 text, expected UTF-8"),
+    "Latin-1": (b"a.jpg 0 1\nb\xe9.jpg 1 0\n", "line 2: not UTF-8 text"),
+    "zero bytes": (b"a.jpg 0 1\nb\0.jpg 1 0\n", "line 2 holds a zero byte"),
+    "old Mac line ends": (b"a.jpg 0 1\rb.jpg 1 0\r", "line 1 holds a stray carriage return"),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_damage_is_one_line_with_file_and_line(tmp_path, kind):
+    content, message = DAMAGE[kind]
+    path = tmp_path / "train.txt"
+    path.write_bytes(content)
+    with pytest.raises(UsageError) as caught:
+        read_list(path)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(f"list file {path}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_list_of_the_wrong_width_is_named(tmp_path):
+    path = tmp_path / "train.txt"
+    path.write_text("\na.jpg 0 1 0\n")
+    for _ in range(2):
+        with pytest.raises(UsageError, match=r"train.txt line 2 has 3 labels, expected 100"):
+            read_list(path, classes=100)
+        read_list(path, classes=3)  # now it is in the cache, and 100 is still refused
+    path.write_text("a.jpg 1\nb.jpg 12\n")
+    with pytest.raises(UsageError, match=r"train.txt line 2: class number 12, expected less than 10"):
+        read_list(path, classes=10)
+
+
+def test_missing_files_are_named(tmp_path):
+    with pytest.raises(UsageError, match="does not exist"):
+        read_list(tmp_path / "train.txt")
+    (tmp_path / "train.txt").write_text("a.jpg 1\n")
+    with pytest.raises(UsageError, match=r"query.txt or test.txt, and database.txt"):
+        find_lists(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("cat\ndog\ncat\n", "line 3: 'cat' is on line 1 already"), ("cat\n\ndog\n", "line 2 is blank")],
+)
+def test_damaged_class_names(tmp_path, content, message):
+    (tmp_path / "classes.txt").write_text(content)
+    with pytest.raises(UsageError, match=message):
+        read_class_names(tmp_path / "classes.txt")
+
+
+# Finding the images that lists speak of
+
+
+def tree(root, *paths):
+    for path in paths:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(b"")
+    return image_index(root)
+
+
+def test_published_entries_are_found_by_base_name(tmp_path):
+    index = tree(tmp_path, "images/a.jpg", "train/b.JPEG", "other/notes.txt")
+    assert index.find("/home/somebody/else/a.jpg") == "images/a.jpg"
+    assert index.find("C:\\data\\b.JPEG") == "train/b.JPEG"
+    assert index.find("notes.txt") is None
+    assert index.find("./data/c.jpg") is None
+    assert len(index) == 2
+
+
+def test_whole_paths_do_not_mistake_one_folder_for_another(tmp_path):
+    index = tree(tmp_path, "dogs/1.jpg", "images/cats/2.jpg")
+    assert index.find("cats/1.jpg", whole=True) is None
+    assert index.find("cats/1.jpg") == "dogs/1.jpg"
+    assert index.find("/old/place/dogs/1.jpg", whole=True) == "dogs/1.jpg"
+    assert index.find("cats/2.jpg", whole=True) == "images/cats/2.jpg"
+
+
+def test_the_longest_common_end_decides_and_a_draw_is_refused(tmp_path):
+    index = tree(tmp_path, "train/cats/1.jpg", "train/dogs/1.jpg")
+    assert index.find("/x/dogs/1.jpg") == "train/dogs/1.jpg"
+    with pytest.raises(UsageError, match=r"list file l.txt line 7: path '/x/1.jpg' may mean train/cats/1.jpg or"):
+        index.find_all(["/x/dogs/1.jpg", "/x/1.jpg"], [6, 7], "l.txt")
+
+
+def test_paths_that_leave_the_root_are_refused(tmp_path):
+    index = tree(tmp_path / "root", "a.jpg")
+    (tmp_path / "secret.jpg").write_bytes(b"")
+    for entry in ("../secret.jpg", "x/../../secret.jpg", "..\\secret.jpg"):
+        with pytest.raises(UsageError, match=r"list file l.txt line 1: path .* leaves the data root"):
+            index.find_all([entry], [1], "l.txt")
+    assert index.find(str(tmp_path / "secret.jpg")) is None
+
+
+def test_the_index_sees_new_files_and_survives_links_in_a_circle(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "loop").symlink_to(tmp_path, target_is_directory=True)
+    assert len(tree(tmp_path, "a/1.jpg")) == 1
+    assert len(tree(tmp_path, "a/2.jpg")) == 2
+
+
+# The published lists at full size
+
+
+@pytest.fixture(scope="module")
+def published(shared_data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("published")
+    with tarfile.open(shared_data / "paper_lists.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "classes"),
+    [
+        ("imagenet/train.txt", 10_000, 100), ("imagenet/train_balanced.txt", 13_000, 100),
+        ("imagenet/test.txt", 5_000, 100), ("imagenet/database.txt", 128_503, 100),
+        ("nuswide_81/train.txt", 10_000, 81), ("nuswide_81/test.txt", 3_990, 81),
+        ("coco/train.txt", 10_000, 80), ("coco/test.txt", 4_000, 80), ("coco/database_hashnet.txt", 112_218, 80),
+    ],
+)  # fmt: skip
+def test_the_published_lists_are_read_whole(published, name, rows, classes):
+    parsed = read_list(published / name, classes)
+    kept = read_list(published / name, classes)
+    assert parsed.labels.shape == kept.labels.shape == (rows, classes)
+    assert parsed.entries == kept.entries
+    assert np.array_equal(parsed.labels, kept.labels)
+    # A sample against the obvious parser, and all of it by its sum.
+    with (published / name).open() as lines:
+        text = [next(lines) for _ in range(50)]
+    entries, labels = slow_parse("".join(text))
+    assert parsed.entries[:50] == entries
+    assert parsed.labels[:50].tolist() == labels
+    ones = (published / name).read_bytes().count(b" 1")
+    assert parsed.labels.sum() == ones
+
+
+def test_lists_of_different_formats_or_widths_do_not_mix(tmp_path):
+    for name, line in (("train", "a.jpg 0 1"), ("query", "b.jpg 1"), ("database", "c.jpg 0 1")):
+        (tmp_path / f"{name}.txt").write_text(line + "\n")
+    files = {name: Path(tmp_path / f"{name}.txt") for name in ("train", "query", "database")}
+    with pytest.raises(UsageError, match=r"query.txt line 1 has class numbers, but .*train.txt has 0/1 per class"):
+        Listing("x", (tmp_path,), files).load()
+    files["query"].write_text("b.jpg 0 1 0\n")
+    with pytest.raises(UsageError, match=r"query.txt line 1 has 3 labels, expected 2 as in"):
+        Listing("x", (tmp_path,), files).load()

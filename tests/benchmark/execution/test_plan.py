@@ -1,0 +1,133 @@
+"""The plan: what makes a key and what does not, and what is to be done about each cell."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmark import UsageError
+from benchmark.deep.profile import load_profile
+from benchmark.execution.fingerprint import differences
+from benchmark.execution.plan import DatasetChoice, Grid, plan
+from benchmark.execution.record import Record
+from benchmark.execution.store import Store
+from benchmark.registry import get_dataset, load_plugin
+
+NEIGHBOUR = Path(__file__).parents[2] / "hostile" / "neighbour.py"
+
+
+def grid(tiny: Path, **changes: Any) -> Grid:
+    choice = DatasetChoice(f"features:{tiny}", get_dataset(f"features:{tiny}"))
+    settings = {
+        "methods": ["lsh", "itq"],
+        "choices": [choice],
+        "bits": [8, 16],
+        "seeds": [0, 1],
+        "profile": load_profile("quick"),
+    }
+    return Grid(**(settings | changes))
+
+
+def keys(wanted: Grid, store: Store) -> dict[str, str]:
+    """Label -> key."""
+    return {one.cell.label: one.key for one in plan(wanted, store)}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "results")
+
+
+def test_every_cell_of_the_grid_once(tiny: Path, store: Store) -> None:
+    found = plan(grid(tiny), store)
+    assert len({one.key for one in found}) == len(found) == 8
+    assert {one.state for one in found} == {"todo"}
+
+
+def test_a_further_method_or_another_order_changes_no_key(tiny: Path, store: Store) -> None:
+    before = keys(grid(tiny), store)
+    load_plugin(NEIGHBOUR)
+    more = keys(grid(tiny, methods=["neighbour", "itq", "lsh"], bits=[16, 32, 8], seeds=[1, 2, 0]), store)
+    assert before.items() < more.items()
+
+
+def test_each_part_of_a_cell_changes_its_key(tiny: Path, store: Store, tmp_path: Path) -> None:
+    other = tmp_path / "other.npz"
+    import numpy as np
+
+    with np.load(tiny) as arrays:
+        np.savez(other, **{**arrays, "map_cutoff": np.array(10)})
+    one = {"methods": ["itq"], "bits": [8], "seeds": [0]}
+    choice = DatasetChoice(f"features:{other}", get_dataset(f"features:{other}"))
+    variants = [
+        {},
+        {"methods": ["lsh"]},
+        {"bits": [16]},
+        {"seeds": [1]},
+        {"profile": load_profile("paper")},
+        {"choices": [choice]},
+        {"params": {"itq": {"iterations": 7}}},
+    ]
+    found = [plan(grid(tiny, **(one | variant)), store)[0].key for variant in variants]
+    assert len(set(found)) == len(variants)
+
+
+def test_naming_a_default_changes_no_key(tiny: Path, store: Store) -> None:
+    assert keys(grid(tiny, params={"itq": {"iterations": 50}}), store) == keys(grid(tiny), store)
+
+
+def test_where_a_data_set_lies_changes_no_key(tiny: Path, store: Store, tmp_path: Path) -> None:
+    moved = tmp_path / tiny.name
+    shutil.copy(tiny, moved)
+    choice = DatasetChoice(f"features:{moved}", get_dataset(f"features:{moved}"))
+    assert keys(grid(tiny, choices=[choice]), store) == keys(grid(tiny), store)
+
+
+def test_a_sweep_adds_cells_and_keeps_the_others(tiny: Path, store: Store) -> None:
+    before = keys(grid(tiny), store)
+    swept = keys(grid(tiny, sweep=("itq", "iterations", [10, 50, 100])), store)
+    assert before.items() < swept.items()
+    assert len(swept) == len(before) + 2 * 4  # 50 is the default
+
+
+def test_a_parameter_nobody_knows_is_a_usage_error(tiny: Path, store: Store) -> None:
+    with pytest.raises(UsageError, match="has no parameter 'iteration'; it has: iterations"):
+        plan(grid(tiny, params={"itq": {"iteration": 7}}), store)
+
+
+@pytest.mark.parametrize(
+    ("status", "state"), [("ok", "done"), ("skipped", "skipped"), ("failed", "failed"), ("interrupted", "todo")]
+)
+def test_the_state_of_a_cell_is_that_of_its_record(tiny: Path, store: Store, status: str, state: str) -> None:
+    first = plan(grid(tiny), store)[0]
+    store.commit(Record(first.key, first.cell.identity, first.cell.parts, status, metrics={"map": 0.5}))
+    states = {one.key: one.state for one in plan(grid(tiny), store)}
+    assert states.pop(first.key) == state
+    assert set(states.values()) == {"todo"}
+
+
+def test_a_record_of_the_same_cell_under_another_key_is_stale(tiny: Path, store: Store) -> None:
+    first = plan(grid(tiny), store)[0]
+    parts = {**first.cell.parts, "evaluator": 0}
+    store.commit(Record("0" * 64, first.cell.identity, parts, "ok", metrics={"map": 0.5}))
+    again = plan(grid(tiny), store)[0]
+    assert again.state == "stale"
+    assert again.record is not None
+    assert differences(again.record.parts, again.cell.parts) == [f"evaluator: 0 -> {first.cell.parts['evaluator']}"]
+
+
+def test_differences_name_the_part_at_whatever_depth() -> None:
+    old = {"sources": {"method": "a", "benchmark.shallow.scaling": "b"}, "weights": None}
+    new = {"sources": {"method": "c", "benchmark.shallow.scaling": "b"}, "weights": "w"}
+    assert differences(old, new) == ["sources.method: a -> c", "weights: None -> w"]
+
+
+def test_a_damaged_record_is_planned_again(tiny: Path, store: Store) -> None:
+    first = plan(grid(tiny), store)[0]
+    store.commit(Record(first.key, first.cell.identity, first.cell.parts, "ok", metrics={"map": 0.5}))
+    path = store.cells / f"{first.key}.json"
+    path.write_bytes(path.read_bytes()[:-1])
+    assert plan(grid(tiny), store)[0].state == "todo"

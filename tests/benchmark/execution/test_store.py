@@ -1,0 +1,273 @@
+"""The store: what is committed comes back, a changed bit is noticed, and a failing disk leaves what was there."""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from benchmark.execution import store as store_module
+from benchmark.execution.record import SCHEMA_VERSION, Record
+from benchmark.execution.store import Damaged, Store
+
+HISTORY = Path(__file__).parents[2] / "history"
+STEPS = [f"{what}-{step}" for what in ("payload", "record") for step in ("opened", "written", "synced", "renamed")]
+KEY = "a" * 64
+
+
+def record(status: Any = "ok", key: str = KEY, **more: Any) -> Record:
+    cell = {"method": "lsh", "dataset": "tiny", "bits": 8, "seed": 0}
+    return Record(key, cell, {"dataset": {"revision": "r"}}, status, **({"metrics": {"map": 1e-05}} | more))
+
+
+def arrays(value: int = 1) -> dict[str, np.ndarray]:
+    return {"ap": np.full(5, value / 3), "codes": np.arange(7, dtype=np.uint8)}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "results")
+
+
+def same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def test_what_is_committed_comes_back(store: Store) -> None:
+    store.commit(record(), arrays())
+    found = store.read(KEY)
+    assert found is not None
+    assert replace(found, payload=None) == record()
+    assert found.schema == SCHEMA_VERSION
+    assert same(store.payload(found), arrays())
+    assert store.keys() == [KEY]
+    assert store.verify() == []
+
+
+def test_an_empty_store_has_nothing(store: Store) -> None:
+    assert store.keys() == []
+    assert store.read(KEY) is None
+    assert list(store.records()) == []
+    store.sweep()
+    assert not store.root.exists()
+
+
+@settings(max_examples=20)
+@given(hnp.arrays(st.sampled_from([np.uint8, np.int32, np.float64, np.bool_]), hnp.array_shapes(max_dims=2)))
+def test_any_array_comes_back_exactly(tmp_path_factory: pytest.TempPathFactory, array: np.ndarray) -> None:
+    store = Store(tmp_path_factory.mktemp("store"))
+    store.commit(record(), {"x": array})
+    found = store.read(KEY)
+    assert found is not None
+    back = store.payload(found)["x"]
+    assert back.dtype == array.dtype
+    assert back.tobytes() == array.tobytes()
+
+
+def test_a_failure_never_overwrites_a_success(store: Store) -> None:
+    store.commit(record("failed"))
+    store.commit(record(), arrays())
+    store.commit(record("timeout"))
+    found = store.read(KEY)
+    assert found is not None
+    assert found.status == "ok"
+    assert same(store.payload(found), arrays())
+
+
+def test_a_new_result_takes_the_place_of_the_old_and_of_its_payload(store: Store) -> None:
+    store.commit(record(), arrays(1))
+    store.commit(record(), arrays(2))
+    found = store.read(KEY)
+    assert found is not None
+    assert same(store.payload(found), arrays(2))
+    assert len(list(store.cells.iterdir())) == 2
+
+
+def test_a_changed_bit_of_a_record_is_noticed(store: Store) -> None:
+    """Also those that change no value: 1e-05 and 1E-05 are one bit apart."""
+    store.commit(record(), arrays())
+    path = store.cells / f"{KEY}.json"
+    sound = path.read_bytes()
+    path.write_bytes(sound.replace(b"1e-05", b"1E-05"))
+    with pytest.raises(Damaged):
+        store.read(KEY)
+    for position in range(0, len(sound) * 8, 7):  # 7 bits on: every byte, and each bit of it in turn
+        damaged = bytearray(sound)
+        damaged[position // 8] ^= 1 << position % 8
+        path.write_bytes(damaged)
+        with pytest.raises(Damaged):
+            store.read(KEY)
+
+
+def test_a_changed_bit_of_a_payload_is_noticed(store: Store) -> None:
+    store.commit(record(), arrays())
+    found = store.read(KEY)
+    assert found is not None
+    path = store.cells / found.payload["file"]
+    sound = path.read_bytes()
+    for position in range(0, len(sound) * 8, 37):
+        damaged = bytearray(sound)
+        damaged[position // 8] ^= 1 << position % 8
+        path.write_bytes(damaged)
+        with pytest.raises(Damaged):
+            store.payload(found)
+
+
+@pytest.mark.parametrize("cut", [0, 1, 40, -1])
+def test_a_record_cut_short_is_noticed(store: Store, cut: int) -> None:
+    store.commit(record(), arrays())
+    path = store.cells / f"{KEY}.json"
+    path.write_bytes(path.read_bytes()[:cut])
+    assert len(store.verify()) == 1
+
+
+def test_a_record_under_another_name_is_noticed(store: Store) -> None:
+    store.commit(record(), arrays())
+    (store.cells / f"{KEY}.json").rename(store.cells / f"{'b' * 64}.json")
+    with pytest.raises(Damaged, match="is that of"):
+        store.read("b" * 64)
+
+
+def test_verify_sets_damage_aside(store: Store) -> None:
+    for key in ("a" * 64, "b" * 64, "c" * 64):
+        store.commit(record(key=key), arrays())
+    store.save_dataset("revision", arrays())
+    flip(store.cells / f"{'a' * 64}.json")
+    flip(next(store.cells.glob(f"{'b' * 64}.*.npz")))
+    flip(next(store.datasets.glob("*.npz")))
+    assert len(store.verify(quarantine=False)) == 3
+    assert len(store.verify()) == 3
+    assert store.keys() == ["c" * 64]
+    assert not store.has_dataset("revision")
+    assert len(list((store.root / "quarantine").iterdir())) == 6
+    assert store.verify() == []
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+
+
+def test_a_data_set_is_kept_once(store: Store) -> None:
+    assert not store.has_dataset("revision")
+    store.save_dataset("revision", arrays(1))
+    store.save_dataset("revision", arrays(2))
+    assert store.has_dataset("revision")
+    assert same(store.dataset("revision"), arrays(1))
+    with pytest.raises(FileNotFoundError, match="another"):
+        store.dataset("another")
+
+
+def failing(step: str, number: int) -> Callable[[str], None]:
+    def fail(name: str) -> None:
+        if name == step:
+            raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_failing_disk_leaves_the_old_or_the_new(
+    store: Store, monkeypatch: pytest.MonkeyPatch, step: str, number: int
+) -> None:
+    store.commit(record(), arrays(1))
+    monkeypatch.setattr(store_module, "commit_step", failing(step, number))
+    with pytest.raises(OSError, match=os.strerror(number)):
+        store.commit(record(), arrays(2))
+    monkeypatch.undo()
+    found = store.read(KEY)
+    assert found is not None
+    assert same(store.payload(found), arrays(2 if step == "record-renamed" else 1))
+    assert store.verify() == []
+    store.sweep()
+    assert len(list(store.cells.iterdir())) == 2
+    store.commit(record(), arrays(3))
+    found = store.read(KEY)
+    assert found is not None
+    assert same(store.payload(found), arrays(3))
+
+
+def test_a_record_that_is_no_plain_data_writes_nothing(store: Store) -> None:
+    for bad in (float("nan"), object()):
+        with pytest.raises((TypeError, ValueError)):
+            store.commit(record(extra=bad), arrays())
+    assert not store.cells.exists()
+
+
+def hold(root: str, ready: Any) -> None:
+    with Store(root).lock(KEY) as mine:
+        ready.send(mine)
+        ready.recv()
+
+
+def test_a_lock_excludes_other_processes_and_is_freed_by_death(store: Store) -> None:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    with store.lock(KEY) as mine:
+        assert mine
+        with store.lock(KEY) as again:
+            assert not again
+    holder = context.Process(target=hold, args=(str(store.root), theirs))
+    holder.start()
+    assert ours.recv() is True
+    with store.lock(KEY) as mine:
+        assert not mine
+    holder.kill()
+    holder.join()
+    assert (store.root / "locks" / f"{KEY}.lock").exists()
+    with store.lock(KEY) as mine:
+        assert mine
+    assert not list((store.root / "locks").iterdir())
+
+
+def test_sweep_removes_what_deaths_have_left_and_nothing_else(store: Store) -> None:
+    store.commit(record(), arrays())
+    store.save_dataset("revision", arrays())
+    sound = sorted(path for path in store.root.rglob("*") if path.is_file())
+    other = "b" * 64
+    litter = [store.cells / f".{KEY}.json.tmp", store.cells / f"{other}.0123.npz", store.cells / f"{KEY}.0123.npz"]
+    litter += [store.datasets / ".0123.json.tmp", store.root / "locks" / f"{other}.lock"]
+    for path in litter:
+        path.write_bytes(b"x")
+    store.sweep()
+    assert sorted(path for path in store.root.rglob("*") if path.is_file()) == sound
+
+
+def test_sweep_leaves_cells_in_flight_alone(store: Store) -> None:
+    store.cells.mkdir(parents=True)
+    with store.lock(KEY):
+        (store.cells / f".{KEY}.json.tmp").write_bytes(b"x")
+        (store.cells / f"{KEY}.0123.npz").write_bytes(b"x")
+        store.sweep()
+        assert len(list(store.cells.iterdir())) == 2
+        assert len(list((store.root / "locks").iterdir())) == 1
+
+
+@pytest.mark.parametrize("folder", sorted(HISTORY.glob("schema*")), ids=lambda folder: folder.name)
+def test_results_of_every_schema_ever_written_still_load(folder: Path) -> None:
+    """Each folder is a results folder as its version wrote it; they are kept for ever."""
+    store = Store(folder)
+    records = list(store.records())
+    assert records
+    assert store.verify(quarantine=False) == []
+    for found in records:
+        assert found.schema == int(folder.name.removeprefix("schema"))
+        assert 0 <= found.metrics["map"] <= 1
+        assert {"query_codes", "database_codes", "ap"} <= store.payload(found).keys()
+        assert {"query_labels", "database_labels"} <= store.dataset(found.revision).keys()
+
+
+def test_there_is_a_history_of_this_schema() -> None:
+    assert (HISTORY / f"schema{SCHEMA_VERSION}").is_dir()
