@@ -11,8 +11,9 @@ from functools import cached_property
 from pathlib import Path
 
 from benchmark import Split, Splits, UsageError, register_dataset
-from benchmark.data.cache import cache_dir, file_hash, replacing
+from benchmark.data.cache import cache_dir, replacing
 from benchmark.data.feature_file import FeatureFile
+from benchmark.data.hashing import file_hash
 from benchmark.registry import name_of_own
 
 PARTS = ("train", "query", "database")

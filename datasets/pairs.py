@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmark import PairSimilarity, Split, Splits, UsageError, register_dataset
-from benchmark.data.cache import file_hash
 from benchmark.data.feature_file import FeatureFile
+from benchmark.data.hashing import file_hash
 from benchmark.data.image_index import image_index
 from benchmark.data.images import ImageFiles
 from benchmark.data.listing import Listing

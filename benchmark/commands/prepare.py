@@ -17,8 +17,9 @@ from typing import Any
 from benchmark.commands import arguments
 from benchmark.contracts import HashDataset, Splits
 from benchmark.data.audit import audit, render
-from benchmark.data.cache import cache_dir, file_hash
+from benchmark.data.cache import cache_dir
 from benchmark.data.feature_cache import Progress, extract, feature_folder
+from benchmark.data.hashing import file_hash
 from benchmark.data.lists import read_list
 from benchmark.data.official import MANIFEST, PUBLISHED, Piece
 from benchmark.errors import UsageError

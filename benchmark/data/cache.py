@@ -1,11 +1,9 @@
-"""Where things live that can be made again: rendered miniatures, features, pre-trained weights, file hashes."""
+"""Where things live that can be made again: rendered miniatures, features, pre-trained weights."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
-import json
 import os
 import tempfile
 from collections.abc import Iterator
@@ -44,17 +42,3 @@ def locked(path: Path) -> Iterator[None]:
     with path.with_name(path.name + ".lock").open("a") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
-
-
-def file_hash(path: Path) -> str:
-    """sha256 of a file's bytes, remembered by its path, size and time of change."""
-    status = path.stat()
-    identity = f"{path.resolve()}\x1f{status.st_size}\x1f{status.st_mtime_ns}"
-    note = cache_dir() / "hashes" / (hashlib.sha256(identity.encode()).hexdigest()[:32] + ".json")
-    with contextlib.suppress(OSError, ValueError, KeyError):
-        return str(json.loads(note.read_text())["sha256"])
-    with path.open("rb") as handle:
-        value = hashlib.file_digest(handle, "sha256").hexdigest()
-    with contextlib.suppress(OSError), replacing(note) as temporary:
-        temporary.write_text(json.dumps({"sha256": value}))
-    return value

@@ -23,7 +23,8 @@ from typing import Any, Literal
 import numpy as np
 
 from benchmark.contracts import HashDataset, Images, Splits
-from benchmark.data.cache import cache_dir, file_hash, locked, replacing
+from benchmark.data.cache import cache_dir, locked, replacing
+from benchmark.data.hashing import file_hash
 from benchmark.data.images import Transform
 from benchmark.deep.backbones import Backbone, has_last, load_backbone, transform_of, weights_id
 from benchmark.errors import UsageError

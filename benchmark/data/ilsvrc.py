@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.contracts import Splits, as_multi_hot
-from benchmark.data.cache import file_hash
 from benchmark.data.drawing import class_sizes, draw_training
+from benchmark.data.hashing import file_hash
 from benchmark.data.image_index import image_index
 from benchmark.data.listing import Listing
 from benchmark.data.lists import read_list

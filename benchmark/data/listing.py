@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.contracts import Split, Splits, as_multi_hot
-from benchmark.data.cache import cache_dir, file_hash, replacing
+from benchmark.data.cache import cache_dir, replacing
+from benchmark.data.hashing import file_hash
 from benchmark.data.image_index import image_index
 from benchmark.data.images import ImageFiles
 from benchmark.data.lists import ListFile, read_list

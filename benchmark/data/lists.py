@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.data.cache import cache_dir, file_hash, replacing
+from benchmark.data.cache import cache_dir, replacing
+from benchmark.data.hashing import file_hash
 from benchmark.errors import UsageError
 
 PARSER_VERSION = 1

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.contracts import Splits
-from benchmark.data.cache import file_hash
 from benchmark.data.drawing import draw_multi_label
+from benchmark.data.hashing import file_hash
 from benchmark.data.image_index import image_index
 from benchmark.data.listing import Listing, read_class_names
 from benchmark.data.official import (

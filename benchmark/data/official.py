@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.data.cache import cache_dir, file_hash, locked, replacing
+from benchmark.data.cache import cache_dir, locked, replacing
+from benchmark.data.hashing import file_hash
 from benchmark.data.listing import PARTS
 from benchmark.data.lists import write_list
 from benchmark.errors import UsageError

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmark.data.cache import file_hash
+from benchmark.data.hashing import file_hash
 from benchmark.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import torch
 
 from benchmark.data import vision
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def imported_by(path):
