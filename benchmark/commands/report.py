@@ -29,11 +29,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def write_report(args: argparse.Namespace, store: Any, datasets: Sequence[Any]) -> None:
-    """Render the results and say where; `datasets` are those whose images may be shown."""
+def write_report(args: argparse.Namespace, store: Any, datasets: Sequence[Any], planned: Sequence[Any] = ()) -> None:
+    """Render the results and say where; `datasets` are those whose images may be shown, `planned` the run's cells."""
     from benchmark.execution.plan import stale_keys
     from benchmark.report import render
 
-    stale = stale_keys(store)
+    stale = stale_keys(store, planned)
     page = render(store, args.reports / args.name, force=args.force, stale=stale, datasets=datasets)
     print(f"report: {page}")

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     code = run_cells(args, store, todo, plugins, without_rows(planned, store))
     failed_before = sum(p.state == "failed" for p in planned) if args.keep_failed else 0
     if not args.no_report and code != 130:
-        write_report(args, store, [choice.dataset for choice in grid.choices])
+        write_report(args, store, [choice.dataset for choice in grid.choices], planned)
     return code or int(failed_before > 0)
 
 

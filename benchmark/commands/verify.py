@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from benchmark.commands import arguments
+from benchmark.errors import UsageError
 from benchmark.execution.store import Store
 
 HELP = "check every stored file against its hash"
@@ -16,6 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if not args.results.is_dir():
+        raise UsageError(f"verify: results folder {args.results} does not exist; name one by --results")
     store = Store(args.results)
     faults = store.verify(quarantine=not args.keep)
     for fault in faults:

@@ -28,13 +28,17 @@ def file_hash(path: Path) -> str:
 
 @functools.cache
 def code_hash(path: Path) -> str:
-    """Hash of what a source file does: its syntax tree without docstrings; comments and layout do not count."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    """Hash of what a source file does: comments, docstrings and layout do not count."""
+    return hashlib.sha256(code_text(ast.parse(path.read_text(encoding="utf-8"))).encode()).hexdigest()[:16]
+
+
+def code_text(tree: ast.Module) -> str:
+    """A syntax tree without its docstrings, as text."""
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and _is_text(body[0]):
-            body[0] = ast.Pass()
-    return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()[:16]
+            body[:1] = [] if len(body) > 1 else [ast.Pass()]
+    return ast.unparse(tree)
 
 
 def _is_text(statement: ast.AST) -> bool:

@@ -69,6 +69,7 @@ class Profile:
 
     name: str
     training: Training = field(default_factory=Training)
+    source: str = ""  # the name or file it was loaded by
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for hashing: the name and all that decides a result."""
@@ -88,7 +89,8 @@ def load_profile(profile: str | Path) -> Profile:
     unknown = set(content) - {"training"}
     if unknown:
         raise UsageError(f"profile {profile}: unknown table or key '{unknown.pop()}', expected [training]")
-    return Profile(Path(source.name).stem, _training(content.get("training", {}), profile))
+    known_as = str(profile) if str(profile) in shipped else str(Path(profile).resolve())
+    return Profile(Path(source.name).stem, _training(content.get("training", {}), profile), known_as)
 
 
 def _shipped() -> list[Any]:

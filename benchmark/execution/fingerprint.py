@@ -1,8 +1,9 @@
-"""What identifies a cell: canonical JSON of its parts, and the sha256 of that.
+"""What identifies a cell: canonical JSON of its parts, the sha256 of that, and the code that is one of the parts.
 
-The parts are the cell itself, the method's source and the shared pieces it is built on, the data set's revision,
-the backbone's weights, the profile, and the versions of evaluator and record. Host, library versions and git
-state are recorded elsewhere; they are not part of the identity.
+Code is followed by imports: the plugin file, the modules of its own package or folder, and those pieces of `deep`,
+`shallow`, `data`, `seeds` and `similarity` that it reaches by the names it imports. Hashed is what the code does,
+so that a comment makes nothing stale. What merely carries data about is left out, and so is what another part of
+the key covers: the small network's recipe (its weights), the miniatures (their revision), the evaluator (its version).
 """
 
 from __future__ import annotations
@@ -10,14 +11,29 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import importlib.util
+import inspect
 import json
+import sys
+import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from benchmark.data.hashing import code_hash, code_text
 
 PACKAGE = Path(__file__).parent.parent
-# Modules whose code decides a method's numbers. The rest of the package is plumbing, or has a version of its own.
-DECISIVE = ("benchmark.deep", "benchmark.shallow.scaling", "benchmark.shallow.projections", "benchmark.similarity")
+DECISIVE = ("benchmark.deep", "benchmark.shallow", "benchmark.data", "benchmark.seeds", "benchmark.similarity")
+COVERED = (  # by the weights, by the revision; or plumbing that cannot change a number
+    "benchmark.deep.mini_cnn",
+    "benchmark.deep.profile",
+    "benchmark.deep.lazy",
+    "benchmark.data.miniature",
+    "benchmark.data.cache",
+    "benchmark.data.hashing",
+)
+UNTOLD = ("__dict__", "__weakref__", "__doc__", "__module__", "info")  # of a class: what does not decide numbers
+PIPELINE = "benchmark.data.feature_cache"  # where features of images are made
 
 
 def canonical_json(value: Any) -> str:
@@ -42,56 +58,153 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], path: str = "") 
     return found
 
 
-@functools.cache
-def source_hash(path: Path) -> str:
-    """sha256 of one source file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+class Module(NamedTuple):
+    """A source file and the name it is imported by."""
+
+    name: str
+    file: Path
+
+
+def plugin_sources(plugin: type) -> dict[str, str]:
+    """Module -> hash of its code, for all code that decides what a plugin's class computes."""
+    file = getattr(sys.modules.get(plugin.__module__), "__file__", None)
+    if file is None or plugin.__module__ == "__main__":
+        return {"plugin": _hash_of_class(plugin)}
+    return dict(_sources(Module(plugin.__module__, Path(file).resolve())))
 
 
 @functools.cache
-def method_sources(path: Path | None) -> dict[str, str]:
-    """The hash of a plugin file, and of every decisive module it reaches by imports, at whatever depth."""
-    if path is None or not path.is_file():
-        return {"method": "interactive"}
-    found: dict[str, str] = {"method": source_hash(path)}
-    waiting = list(_decisive_imports(path))
+def pipeline_sources() -> dict[str, str]:
+    """The same for the way from an image to its features."""
+    file = _piece(PIPELINE)
+    return {} if file is None else {PIPELINE: code_hash(file), **_reached(Module(PIPELINE, file))}
+
+
+def _hash_of_class(plugin: type) -> str:
+    """Of a class that was typed into a notebook or script: its text, else its compiled code and attributes."""
+    try:
+        text = code_text(ast.parse(textwrap.dedent(inspect.getsource(plugin))))
+    except (OSError, TypeError, SyntaxError):
+        text = repr([(name, _described(value)) for name, value in sorted(vars(plugin).items()) if name not in UNTOLD])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _described(value: Any) -> Any:
+    """A value without addresses and line numbers: functions by their code, the rest by what they print as."""
+    code = value if inspect.iscode(value) else getattr(getattr(value, "__func__", value), "__code__", None)
+    if code is None:
+        return repr(value)
+    return code.co_code.hex(), code.co_names, [_described(one) for one in code.co_consts]
+
+
+@functools.cache
+def _sources(plugin: Module) -> Mapping[str, str]:
+    return {"plugin": code_hash(plugin.file), **_reached(plugin)}
+
+
+def _reached(start: Module) -> dict[str, str]:
+    """Every module that `start` reaches by imports and that decides numbers, at whatever depth."""
+    found: dict[str, str] = {}
+    waiting = [*_imported(start)]
     while waiting:
         module = waiting.pop()
-        file = _module_file(module)
-        if module in found or file is None:
-            continue
-        found[module] = source_hash(file)
-        waiting.extend(_decisive_imports(file))
+        if module.name not in found and module != start:
+            found[module.name] = code_hash(module.file)
+            waiting += _imported(module)
     return found
 
 
-def _decisive_imports(path: Path) -> Iterator[str]:
-    for module, names in _imports(path):
-        candidates = [module, *(f"{module}.{name}" for name in names)]
-        if module == "benchmark":
-            candidates = [_exported().get(name, "") for name in names]
-        yield from (name for name in candidates if name.startswith(DECISIVE))
+def _imported(module: Module) -> Iterator[Module]:
+    """What a module imports of ours and of its own package, whatever function the import stands in."""
+    for name, names in _imports(module):
+        if name.split(".")[0] == "benchmark":
+            for one in _defining(name, names):
+                file = _piece(one)
+                if file is not None:
+                    yield Module(one, file)
+        else:
+            yield from _own(module, name, names)
+
+
+def _piece(name: str) -> Path | None:
+    """The file of a module of ours, if it decides numbers and nothing else in the key covers it."""
+    if not _within(name, DECISIVE) or _within(name, COVERED):
+        return None
+    return _file(PACKAGE.parent.joinpath(*name.split(".")))
+
+
+def _within(name: str, modules: tuple[str, ...]) -> bool:
+    return any(name == module or name.startswith(f"{module}.") for module in modules)
+
+
+def _file(stem: Path) -> Path | None:
+    return next((file for file in (stem.with_suffix(".py"), stem / "__init__.py") if file.is_file()), None)
+
+
+def _defining(name: str, names: tuple[str, ...]) -> Iterator[str]:
+    """The modules of ours that define these names: rooms only pass them on."""
+    folder = PACKAGE.parent.joinpath(*name.split("."))
+    if not folder.is_dir():
+        yield name
+        return
+    passed_on = _passed_on(Module(name, folder / "__init__.py")) if (folder / "__init__.py").is_file() else {}
+    for one in names:
+        if one in passed_on:
+            yield from _defining(passed_on[one], (one,))
+        elif _file(folder / one) is not None:
+            yield f"{name}.{one}"
+        else:
+            yield name
 
 
 @functools.cache
-def _imports(path: Path) -> list[tuple[str, list[str]]]:
-    nodes = list(ast.walk(ast.parse(path.read_text())))
-    plain: list[tuple[str, list[str]]] = [
-        (alias.name, []) for node in nodes if isinstance(node, ast.Import) for alias in node.names
-    ]
-    named = [(n.module or "", [a.name for a in n.names]) for n in nodes if isinstance(n, ast.ImportFrom)]
-    return [(module, names) for module, names in plain + named if module.split(".")[0] == "benchmark"]
+def _passed_on(package: Module) -> dict[str, str]:
+    """Name -> the module a package takes it from."""
+    return {one: name for name, names in _imports(package) for one in names}
+
+
+def _own(module: Module, name: str, names: tuple[str, ...]) -> Iterator[Module]:
+    """A plugin's own modules: those of its package, or, for a plain file, those beside and below it."""
+    initial = module.file.name == "__init__.py"
+    root = module.file.parents[module.name.count(".") + initial]
+    packaged = initial or "." in module.name or root.name in ("site-packages", "dist-packages")
+    if packaged and name.split(".")[0] != module.name.split(".")[0]:
+        return
+    parts = name.split(".")
+    for candidate in [parts[:depth] for depth in range(1, len(parts) + 1)] + [[*parts, one] for one in names]:
+        file = _file(root.joinpath(*candidate))
+        if file is not None:
+            yield Module(".".join(candidate), file)
 
 
 @functools.cache
-def _exported() -> dict[str, str]:
-    """Name in `benchmark` -> module it comes from."""
-    return {name: module for module, names in _imports(PACKAGE / "__init__.py") for name in names}
+def _imports(module: Module) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """(module, names taken from it) of every import that is ever carried out."""
+    tree = ast.parse(module.file.read_text(encoding="utf-8"))
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for node in _carried_out(tree):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, ()) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            found.append((_absolute(module, node), tuple(alias.name for alias in node.names)))
+    return tuple(found)
 
 
-def _module_file(module: str) -> Path | None:
-    stem = PACKAGE.parent.joinpath(*module.split("."))
-    for file in (stem.with_suffix(".py"), stem / "__init__.py"):
-        if file.is_file():
-            return file
-    return None
+def _carried_out(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those under `if TYPE_CHECKING`."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+            for other in child.orelse:
+                yield other
+                yield from _carried_out(other)
+            continue
+        yield child
+        yield from _carried_out(child)
+
+
+def _absolute(module: Module, node: ast.ImportFrom) -> str:
+    """The module that `from .x import y` means."""
+    if not node.level:
+        return node.module or ""
+    package = module.name if module.file.name == "__init__.py" else module.name.rpartition(".")[0]
+    return importlib.util.resolve_name("." * node.level + (node.module or ""), package or module.name)

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from benchmark.contracts import HashDataset, MethodInfo
-from benchmark.deep.profile import Profile
+from benchmark.deep.profile import Profile, load_profile
 from benchmark.errors import UsageError
 from benchmark.evaluation.counting import EVALUATOR_VERSION
-from benchmark.execution.fingerprint import digest, method_sources
+from benchmark.execution.fingerprint import digest, pipeline_sources, plugin_sources
 from benchmark.execution.record import SCHEMA_VERSION, Record
 from benchmark.execution.store import Store
-from benchmark.registry import PAPER, get_method, methods
+from benchmark.registry import PAPER, dataset_class, datasets, get_dataset, get_method, methods
 
 State = Literal["done", "stale", "failed", "skipped", "todo"]
 
@@ -39,13 +39,33 @@ class DatasetChoice:
     @functools.cached_property
     def parts(self) -> dict[str, Any]:
         """What a key says of data and weights; asked once per data set, not once per cell."""
-        from benchmark.deep.backbones import weights_id
+        return data_parts(self.dataset, self.backbone, self.weights, self.partial_weights)
 
-        backbone = self.backbone
+    @functools.cached_property
+    def asked(self) -> dict[str, Any]:
+        """The user's words. The same words with another key make a record stale; other words ask for another thing."""
         return {
-            "dataset": {"revision": self.dataset.revision, "map_cutoff": self.dataset.map_cutoff},
-            "weights": weights_id(backbone, self.weights, self.partial_weights) if backbone else None,
+            "dataset": self.spec,
+            "data_root": str(self.data_root) if self.data_root else None,
+            "options": dict(self.parameters),
+            "weights": self.weights,
+            "partial_weights": self.partial_weights,
         }
+
+
+def data_parts(dataset: HashDataset, backbone: str | None, weights: str | None, partial: bool) -> dict[str, Any]:
+    """All that decides a method's input: rows, labels, the code that reads them, and how images become features."""
+    from benchmark.deep.backbones import weights_id
+
+    return {
+        "dataset": {
+            "revision": dataset.revision,
+            "map_cutoff": dataset.map_cutoff,
+            "sources": plugin_sources(type(dataset)),
+        },
+        "weights": weights_id(backbone, weights, partial) if backbone else None,
+        "pipeline": pipeline_sources() if backbone else None,
+    }
 
 
 @dataclass(frozen=True)
@@ -85,12 +105,17 @@ class Cell:
         """Everything that is hashed into the key, by name, so that `why` can tell what changed."""
         return {
             "cell": self.identity,
-            "sources": method_sources(self.method.source),
+            "sources": plugin_sources(get_method(self.method.name)),
             "profile": _profile_parts(self.profile),
             **self.choice.parts,
             "evaluator": EVALUATOR_VERSION,
             "schema": SCHEMA_VERSION,
         }
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """Data, weights and profile in the user's words."""
+        return self.choice.asked | {"profile": self.profile.source}
 
     @property
     def label(self) -> str:
@@ -108,6 +133,21 @@ def _profile_parts(profile: Profile) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
+class Tuned:
+    """What `tune` found and wrote to a file: settings by method and revision of the data."""
+
+    source: str
+    settings: Mapping[tuple[str, str], Mapping[str, Any]]
+
+    def of(self, method: str, choice: DatasetChoice) -> Mapping[str, Any]:
+        found = self.settings.get((method, choice.parts["dataset"]["revision"]))
+        if found is None:
+            what = f"nothing was tuned for '{method}' on '{choice.dataset.name}' as it is now"
+            raise UsageError(f"--tuned {self.source}: {what}; tune it too")
+        return found
+
+
+@dataclass(frozen=True)
 class Grid:
     """What the user asked for."""
 
@@ -118,8 +158,7 @@ class Grid:
     profile: Profile
     params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # method -> parameter -> value
     sweep: tuple[str, str, Sequence[Any]] | None = None  # method, parameter, values
-    # What `tune` found: method and data set -> parameter -> value.
-    tuned: Mapping[tuple[str, str], Mapping[str, Any]] | None = None
+    tuned: Tuned | None = None
 
 
 @dataclass(frozen=True)
@@ -159,12 +198,10 @@ def _tuned(grid: Grid, info: MethodInfo, choice: DatasetChoice) -> tuple[dict[st
     """What `tune` chose, less what the user has set, and a profile whose name says so."""
     if grid.tuned is None:
         return {}, grid.profile
-    if (info.name, choice.dataset.name) not in grid.tuned:
-        raise UsageError(f"--tuned: nothing was tuned for '{info.name}' on '{choice.dataset.name}'; tune it too")
-    chosen, own = grid.tuned[info.name, choice.dataset.name], grid.params.get(info.name, {})
-    changed_parameters(info, {name: value for name, value in chosen.items() if not sets_training(info, name)})
-    tuned = {name: value for name, value in chosen.items() if name not in own}
-    return tuned, replace(grid.profile, name=f"{grid.profile.name}-tuned")
+    chosen, own = grid.tuned.of(info.name, choice), grid.params.get(info.name, {})
+    tuned = {name: value for name, value in changed_parameters(info, chosen).items() if name not in own}
+    source = f"{grid.profile.source} tuned by {grid.tuned.source}"
+    return tuned, replace(grid.profile, name=f"{grid.profile.name}-tuned", source=source)
 
 
 def sets_training(info: MethodInfo, name: str) -> bool:
@@ -184,11 +221,16 @@ def _param_sets(grid: Grid, info: MethodInfo) -> list[dict[str, Any]]:
 
 def changed_parameters(info: MethodInfo, params: Mapping[str, Any]) -> dict[str, Any]:
     """Only what differs from the defaults, so that naming a default changes no key."""
-    for name in params:
-        if name not in info.parameters:
+    changed = {}
+    for name, value in params.items():
+        if sets_training(info, name):
+            changed[name] = value
+        elif name not in info.parameters:
             known = ", ".join(info.parameters) or "none"
             raise UsageError(f"method '{info.name}' has no parameter '{name}'; it has: {known}")
-    return {name: value for name, value in params.items() if value != info.parameters[name]}
+        elif value != info.parameters[name]:
+            changed[name] = value
+    return changed
 
 
 def plan(grid: Grid, store: Store) -> list[PlannedCell]:
@@ -197,14 +239,14 @@ def plan(grid: Grid, store: Store) -> list[PlannedCell]:
 
 
 def plan_cells(wanted: Iterable[Cell], store: Store) -> list[PlannedCell]:
-    """The same for cells chosen otherwise."""
+    """The same for cells chosen otherwise; two names for one thing make one cell."""
     records = {record.key: record for record in store.records()}
-    keyed = [(cell, digest(cell.parts)) for cell in wanted]
-    sound = {key for _, key in keyed if key in records and store.payload_is_there(records[key])}
-    newest = _by_identity(records.values()) if len(sound) < len(keyed) else {}
+    keyed = {digest(cell.parts): cell for cell in wanted}
+    sound = {key for key in keyed if key in records and store.payload_is_there(records[key])}
+    older = _by_words(records.values()) if len(sound) < len(keyed) else {}
     return [
-        _found(cell, key, records[key]) if key in sound else _missing(cell, key, newest.get(digest(cell.identity)))
-        for cell, key in keyed
+        _found(cell, key, records[key]) if key in sound else _missing(cell, key, older.get(_words(cell)))
+        for key, cell in keyed.items()
     ]
 
 
@@ -214,7 +256,7 @@ def _found(cell: Cell, key: str, record: Record) -> PlannedCell:
 
 
 def _missing(cell: Cell, key: str, old: Record | None) -> PlannedCell:
-    return PlannedCell(cell, key, "stale" if old else "todo", old)
+    return PlannedCell(cell, key, "stale" if old and old.key != key else "todo", old)
 
 
 def without_rows(planned: Sequence[PlannedCell], store: Store) -> list[PlannedCell]:
@@ -223,27 +265,64 @@ def without_rows(planned: Sequence[PlannedCell], store: Store) -> list[PlannedCe
     return [one for revision, one in done.items() if not store.has_dataset(revision)]
 
 
-def _by_identity(records: Iterable[Record]) -> dict[str, Record]:
-    """The newest record of each cell, whatever its key."""
-    newest: dict[str, Record] = {}
+# Which records are out of date
+
+
+def _words(cell: Cell | Record) -> str:
+    """What was asked for, whatever it was made from."""
+    identity = cell.identity if isinstance(cell, Cell) else cell.cell
+    return digest([{name: value for name, value in identity.items() if name != "tuned"}, cell.asked])
+
+
+def _by_words(records: Iterable[Record]) -> dict[str, Record]:
+    """A record for each thing asked for: the one `why` compares with. Nothing else depends on which it is."""
+    return {_words(record): record for record in sorted(records, key=lambda one: one.provenance.get("ended", ""))}
+
+
+def stale_keys(store: Store, planned: Iterable[PlannedCell] = ()) -> set[str]:
+    """Records that a run today would not make, however new they are.
+
+    Made by other code or versions; or asked for in the words of a cell whose key today is another; or, where two
+    records answer to the same words, those that do not fit what these words mean today.
+    """
+    records = [record for record in store.records() if record.cell.get("fold") is None]
+    today = {_words(one.cell): one.key for one in planned}
+    stale = {one.key for one in records if today.get(_words(one), one.key) != one.key or _outdated(one)}
+    rivals: dict[str, list[Record]] = {}
     for record in records:
-        identity = digest(record.cell)
-        ended = record.provenance.get("ended", "")
-        if identity not in newest or ended > newest[identity].provenance.get("ended", ""):
-            newest[identity] = record
-    return newest
-
-
-def stale_keys(store: Store) -> set[str]:
-    """Records that a run today would not make: older code, older versions, or a newer record of the same cell."""
-    records = list(store.records())
-    newest = {record.key for record in _by_identity(records).values()}
-    return {record.key for record in records if record.key not in newest or _outdated(record)}
+        if record.key not in stale and _words(record) not in today:
+            rivals.setdefault(_words(record), []).append(record)
+    for several in rivals.values():
+        if len(several) > 1:
+            stale |= {record.key for record in several if not _fits_today(record)}
+    return stale
 
 
 def _outdated(record: Record) -> bool:
-    name, parts = record.cell["method"], record.parts
-    if (parts["evaluator"], parts["schema"]) != (EVALUATOR_VERSION, SCHEMA_VERSION):
+    """Whether the code has changed since, as far as it is known here."""
+    parts = record.parts
+    if (parts.get("evaluator"), parts.get("schema")) != (EVALUATOR_VERSION, SCHEMA_VERSION):
         return True
-    known = name in methods.names()
-    return bool(known and method_sources(get_method(name).info.source) != parts["sources"])
+    if parts.get("pipeline") not in (None, pipeline_sources()):
+        return True
+    name = record.cell["method"]
+    if name in methods.names() and plugin_sources(get_method(name)) != parts.get("sources"):
+        return True
+    kind = str(record.asked.get("dataset", "")).partition(":")[0]
+    if kind not in datasets.names():
+        return False
+    cls = dataset_class(kind, record.asked.get("data_root"))
+    return bool(plugin_sources(cls) != parts["dataset"].get("sources"))
+
+
+def _fits_today(record: Record) -> bool:
+    """Whether data, weights and profile are still what they were; where that cannot be told, they are taken to be."""
+    asked = record.asked
+    try:
+        dataset = get_dataset(asked["dataset"], asked["data_root"], **asked["options"])
+        parts = data_parts(dataset, record.cell.get("backbone"), asked["weights"], asked["partial_weights"])
+        profile = load_profile(asked["profile"].partition(" tuned by ")[0])
+    except (UsageError, OSError, KeyError):
+        return True
+    same = all(record.parts.get(name) == value for name, value in parts.items())
+    return same and bool(record.parts["profile"]["training"] == profile.training.identity())

@@ -26,7 +26,7 @@ from benchmark.execution.progress import Progress
 from benchmark.execution.record import Record
 from benchmark.execution.store import Damaged, Store
 from benchmark.execution.supervise import INTERRUPTED, Ending, Flag, Limits, start_server, supervise
-from benchmark.execution.worker import Outcome, Request, blank_record, prepare_data, run_cell
+from benchmark.execution.worker import Outcome, Prepared, Request, blank_record, prepare_data, run_cell
 
 WAIT_FOR_OTHERS = 0.5  # seconds between looks at cells that another run holds
 # task, its argument, limits, log file, flag to stop it -> how it ended
@@ -76,6 +76,7 @@ def request_for(planned: PlannedCell, store: Store, options: Options) -> Request
         key=planned.key,
         identity=cell.identity,
         parts=cell.parts,
+        asked=cell.asked,
         dataset=choice.spec,
         data_root=str(choice.data_root.resolve()) if choice.data_root else None,
         dataset_parameters=dict(choice.parameters),
@@ -87,7 +88,7 @@ def request_for(planned: PlannedCell, store: Store, options: Options) -> Request
         threads=options.threads,
         checkpoint=str(store.checkpoint_path(planned.key).resolve()),
         fold=cell.fold,
-        with_dataset=cell.fold is None and not store.has_dataset(choice.dataset.revision),
+        with_dataset=cell.fold is None and not store.has_dataset(choice.parts["dataset"]["revision"]),
     )
 
 
@@ -148,16 +149,18 @@ class Run:
             request = replace(request, threads=usable_cores(), scheduler=scheduler)
             ending = supervise(prepare_data, request, Limits(memory=self.options.memory), None, self.stop)
             if ending.status == "ok":
-                self._prepared(choice, *ending.value)
+                self._prepared(choice, ending.value)
             elif ending.status != "interrupted":  # its cells will tell the same, each in its record
                 self.progress.note(f"preparing {choice.dataset.name} failed: {ending.message}")
 
-    def _prepared(self, choice: DatasetChoice, errors: Sequence[str], arrays: dict[str, Any]) -> None:
-        if errors and not self.options.allow_overlap:
-            raise UsageError(f"{choice.dataset.name}: {'; '.join(errors)}")
-        if arrays:
+    def _prepared(self, choice: DatasetChoice, found: Prepared) -> None:
+        if found.errors and not self.options.allow_overlap:
+            raise UsageError(f"{choice.dataset.name}: {'; '.join(found.errors)}")
+        for note in found.notes:
+            self.progress.note(f"{choice.dataset.name}: {note}")
+        if found.arrays:
             try:
-                self.store.save_dataset(choice.dataset.revision, arrays)
+                self.store.save_dataset(choice.parts["dataset"]["revision"], found.arrays)
             except OSError as error:
                 self.progress.note(f"{choice.dataset.name}: its labels could not be stored: {error}")
 

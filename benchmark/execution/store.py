@@ -22,6 +22,7 @@ import hashlib
 import io
 import json
 import os
+import stat
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -40,6 +41,10 @@ class Damaged(ValueError):
     """A stored file whose content is not what was written."""
 
 
+class Foreign(Damaged):
+    """A stored file that is what was written, but by a version that we do not know."""
+
+
 class Store:
     """A results folder."""
 
@@ -56,10 +61,7 @@ class Store:
     def read(self, key: str) -> Record | None:
         """The record of one cell, checked against its own digest; None where there is none."""
         raw = _read_record(self.cells / f"{key}.json")
-        try:
-            return None if raw is None else Record.from_dict(raw)
-        except Unreadable as error:
-            raise Damaged(f"record {key}.json cannot be used: {error}") from error
+        return None if raw is None else _known(raw)
 
     def records(self) -> Iterator[Record]:
         """Every undamaged record; damaged ones are left to `verify`."""
@@ -103,7 +105,8 @@ class Store:
         if not record.ok and self._has_success(key):
             return
         _commit(self.cells / f"{key}.json", {**record.as_dict(), "schema": SCHEMA_VERSION}, payload, "")
-        self.checkpoint_path(key).unlink(missing_ok=True)
+        if not _may_go_on(record):
+            self.checkpoint_path(key).unlink(missing_ok=True)
 
     def _has_success(self, key: str) -> bool:
         try:
@@ -126,6 +129,11 @@ class Store:
                 with self.lock(prefix + name.lstrip(".").partition(".")[0]) as mine:
                     if mine and name in _strays(folder, name):
                         (folder / name).unlink(missing_ok=True)
+        for name in _names(self.root / "checkpoints"):
+            if name.startswith("."):  # a snapshot half written; whole ones wait for their cell
+                with self.lock(name.lstrip(".").partition(".")[0]) as mine:
+                    if mine:
+                        (self.root / "checkpoints" / name).unlink(missing_ok=True)
         for name in _names(self.root / "locks"):
             with self.lock(name.removesuffix(".lock")):
                 pass  # leaving removes the file
@@ -174,7 +182,7 @@ class Store:
                     fault = _fault(folder, stem) if mine else None
                     if fault:
                         faults.append(f"{folder.name}/{stem}: {fault}")
-                    if fault and quarantine:
+                    if fault and quarantine and not isinstance(fault, Foreign):
                         self.set_aside(stem, folder)
         return faults
 
@@ -188,15 +196,30 @@ class Store:
                 (folder / name).replace(quarantine / name)
 
 
-def _fault(folder: Path, stem: str) -> str | None:
+def _may_go_on(record: Record) -> bool:
+    """Whether the training of a cell was cut off from outside, so that its snapshot is worth keeping."""
+    died = record.status == "failed" and (record.error or {}).get("kind") in ("crash", "exit")
+    return died or record.status in ("interrupted", "timeout", "oom")
+
+
+def _fault(folder: Path, stem: str) -> Damaged | None:
     """What is wrong with a record or its payload."""
     try:
         record = _read_record(folder / f"{stem}.json")
         if record is not None and record.get("payload"):
             _payload_bytes(folder, record["payload"])
+        if record is not None and folder.name == "cells":
+            _known(record)
     except Damaged as error:
-        return str(error)
+        return error
     return None
+
+
+def _known(raw: Mapping[str, Any]) -> Record:
+    try:
+        return Record.from_dict(raw)
+    except Unreadable as error:
+        raise Foreign(f"record {raw['key']}.json cannot be used: {error}") from error
 
 
 def _names(folder: Path) -> list[str]:
@@ -235,6 +258,7 @@ def _sealed(record: Mapping[str, Any]) -> bytes:
 
 def _read_record(path: Path) -> dict[str, Any] | None:
     try:
+        _refuse_pipes(path)
         text = path.read_bytes()
     except FileNotFoundError:
         return None
@@ -244,13 +268,20 @@ def _read_record(path: Path) -> dict[str, Any] | None:
     if text != body[:-1] + DIGEST % hashlib.sha256(body).hexdigest().encode():
         raise Damaged(f"record {path.name} does not match its digest")
     record = json.loads(body)
-    if record["key"] != path.stem:
-        raise Damaged(f"record {path.name} is that of {record['key']}")
-    return dict(record)
+    if not isinstance(record, dict) or record.get("key") != path.stem:
+        raise Damaged(f"record {path.name} is not that of this key")
+    return record
+
+
+def _refuse_pipes(path: Path) -> None:
+    """Reading a pipe would wait for ever."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise Damaged(f"{path.name} is no file")
 
 
 def _payload_bytes(folder: Path, described: Mapping[str, Any]) -> bytes:
     try:
+        _refuse_pipes(folder / described["file"])
         content = (folder / described["file"]).read_bytes()
     except OSError as error:
         raise Damaged(f"payload {described['file']} cannot be read: {error}") from error

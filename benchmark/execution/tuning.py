@@ -20,11 +20,13 @@ from typing import Any
 from benchmark.contracts import MethodInfo
 from benchmark.data.cache import replacing
 from benchmark.errors import UsageError
+from benchmark.execution.fingerprint import digest
 from benchmark.execution.plan import (
     Cell,
     DatasetChoice,
     Grid,
     PlannedCell,
+    Tuned,
     changed_parameters,
     plan_cells,
     sets_training,
@@ -35,7 +37,6 @@ from benchmark.seeds import derive_seed
 
 RATE = "learning_rate"  # a field of Training, not of the method: searched for every method that trains a network
 RATES = [1e-5, 10**-4.5, 1e-4, 10**-3.5, 1e-3]  # the paper's: 1e-5 to 1e-3 by a factor of sqrt(10)
-Winners = dict[tuple[str, str], dict[str, Any]]  # method and data set -> parameter -> value
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,13 @@ class Trial:
     """One setting of one method on one data set, and the cells that try it."""
 
     method: str
-    dataset: str
+    choice: DatasetChoice
     settings: Mapping[str, Any]  # those that differ from the defaults; empty: the defaults themselves
     cells: Sequence[PlannedCell]
+
+    @property
+    def revision(self) -> str:
+        return str(self.choice.parts["dataset"]["revision"])
 
     def score(self, store: Store) -> float | None:
         """Mean MAP over folds, lengths and seeds; None unless all of them were scored."""
@@ -93,9 +98,9 @@ def trials(grid: Grid, store: Store, budget: int, folds: int) -> list[Trial]:
             info: MethodInfo = get_method(name).info
             for one in settings(info, choice.dataset.name, budget, grid.params.get(name, {})):
                 wanted.append((name, choice, one, _cells(grid, info, choice, one, folds)))
-    planned = iter(plan_cells([cell for *_, cells in wanted for cell in cells], store))
+    planned = {one.key: one for one in plan_cells([cell for *_, cells in wanted for cell in cells], store)}
     return [
-        Trial(name, choice.dataset.name, one, [next(planned) for _ in cells]) for name, choice, one, cells in wanted
+        Trial(name, choice, one, [planned[digest(cell.parts)] for cell in cells]) for name, choice, one, cells in wanted
     ]
 
 
@@ -115,8 +120,9 @@ def _cells(grid: Grid, info: MethodInfo, choice: DatasetChoice, one: Mapping[str
 def winners(tried: Sequence[Trial], store: Store) -> list[dict[str, Any]]:
     """For each method and data set the best trial; among equals the first, and the defaults are the first of all."""
     found = []
-    for method, dataset in dict.fromkeys((trial.method, trial.dataset) for trial in tried):
-        own = [trial for trial in tried if (trial.method, trial.dataset) == (method, dataset)]
+    for method, revision in dict.fromkeys((trial.method, trial.revision) for trial in tried):
+        own = [trial for trial in tried if (trial.method, trial.revision) == (method, revision)]
+        dataset = own[0].choice.dataset.name
         scores = [trial.score(store) for trial in own]
         scored = [(score, trial) for score, trial in zip(scores, own, strict=True) if score is not None]
         best, chosen = max(scored, key=lambda pair: pair[0], default=(None, None))
@@ -127,6 +133,7 @@ def winners(tried: Sequence[Trial], store: Store) -> list[dict[str, Any]]:
             {
                 "method": method,
                 "dataset": dataset,
+                "revision": revision,
                 "params": dict(chosen.settings),
                 "map": best,
                 "map_of_defaults": scores[0],
@@ -155,11 +162,12 @@ def write_winners(path: Path, found: Sequence[Mapping[str, Any]], grid: Grid, fo
         temporary.write_text(json.dumps(content, indent=1) + "\n")
 
 
-def read_winners(path: Path) -> Winners:
-    """What `tune` wrote: method and data set -> parameters."""
+def read_winners(path: Path) -> Tuned:
+    """What `tune` wrote."""
     try:
         content = json.loads(path.read_text())
-        return {(one["method"], one["dataset"]): dict(one["params"]) for one in content["winners"]}
+        found = {(one["method"], one["revision"]): dict(one["params"]) for one in content["winners"]}
+        return Tuned(str(path.resolve()), found)
     except FileNotFoundError:
         raise UsageError(f"--tuned {path}: no such file; make it with: python run_all.py tune --out {path}") from None
     except (ValueError, KeyError, TypeError) as error:

@@ -23,11 +23,14 @@ from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
 from benchmark.evaluation.codes import check_codes, health, pack
 from benchmark.evaluation.counting import EVALUATOR_VERSION, count
 from benchmark.evaluation.metrics import BALL, Scores, class_map, evaluate, group_map
-from benchmark.execution.fingerprint import differences, method_sources
+from benchmark.execution.fingerprint import differences, plugin_sources
+from benchmark.execution.plan import data_parts
 from benchmark.execution.provenance import peak_memory, provenance
 from benchmark.execution.record import Record, Status
 from benchmark.registry import get_dataset, get_method, load_plugin
 from benchmark.seeds import derive_seed
+
+GIVEN = "features as given with the data set; its images were not used"
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Request:
     key: str
     identity: Mapping[str, Any]
     parts: Mapping[str, Any]
+    asked: Mapping[str, Any]
     dataset: str
     data_root: str | None
     dataset_parameters: Mapping[str, Any]
@@ -85,6 +89,7 @@ def blank_record(request: Request, info: MethodInfo) -> Record:
         request.key,
         dict(request.identity),
         dict(request.parts),
+        asked=dict(request.asked),
         titles={"method": info.title},
         family=info.family,
         provenance=provenance(request.threads),
@@ -132,13 +137,12 @@ def use_threads(threads: int) -> None:
 
 
 def _carry_out(request: Request, info: MethodInfo, outcome: Outcome) -> None:
-    check_sources(info, request)
+    check_code(info, request)
     record, seconds = outcome.record, outcome.record.seconds
-    dataset = get_dataset(request.dataset, request.data_root, **request.dataset_parameters)
-    record.titles["dataset"], record.miniature = dataset.title, dataset.miniature
     with _timed(seconds, "load"):
-        splits = load_splits(dataset, info, request)
+        dataset, splits = checked_splits(info, request)
         audited = audit(splits, dataset.map_cutoff)
+    record.titles["dataset"], record.miniature = dataset.title, dataset.miniature
     record.audit = audited.as_dict()
     method = build_method(info, request)
     reason = _unsupported(method, splits.train, request.identity["bits"])
@@ -158,13 +162,33 @@ def _carry_out(request: Request, info: MethodInfo, outcome: Outcome) -> None:
     record.status = "ok"
 
 
-def check_sources(info: MethodInfo, request: Request) -> None:
+def check_code(info: MethodInfo, request: Request) -> None:
     """A result must not be stored under the key of other code: edited meanwhile, or another version on a cluster."""
-    here = {"sources": method_sources(info.source), "evaluator": EVALUATOR_VERSION}
+    here = {"sources": plugin_sources(get_method(info.name)), "evaluator": EVALUATOR_VERSION}
+    _compare("code", here, request, "run again, with one version everywhere")
+
+
+def checked_splits(info: MethodInfo, request: Request) -> tuple[HashDataset, Splits]:
+    """The data as the method gets it, after making sure that it is what was planned for, before and after it is read:
+    a file may be replaced while the run goes on, and another may lie under the same path on another machine."""
+    dataset = _planned_dataset(request)
+    splits = load_splits(dataset, info, request)
+    _planned_dataset(request)
+    return dataset, splits
+
+
+def _planned_dataset(request: Request) -> HashDataset:
+    dataset = get_dataset(request.dataset, request.data_root, **request.dataset_parameters)
+    here = data_parts(dataset, request.backbone, request.weights, request.partial_weights)
+    _compare("data", here, request, "run again, with the same files everywhere and for as long as it runs")
+    return dataset
+
+
+def _compare(what: str, here: Mapping[str, Any], request: Request, remedy: str) -> None:
     changed = differences({name: request.parts[name] for name in here}, here)
     if changed:
         names = ", ".join(line.partition(":")[0] for line in changed)
-        raise UsageError(f"code differs here from what was planned ({names}): run again, with one version everywhere")
+        raise UsageError(f"{what} here differs from what was planned ({names}): {remedy}")
 
 
 @contextlib.contextmanager
@@ -200,6 +224,8 @@ def _featured(dataset: HashDataset, splits: Splits, info: MethodInfo, request: R
     depth = request.profile.training.train if info.input == "images" else "hash"
     if request.backbone is None or depth == "all":
         return splits
+    if info.input == "features" and all(split.features is not None for split in splits.parts().values()):
+        return replace(splits, notes=(*splits.notes, GIVEN))  # whoever gives features means them
     cut: Cut = "trunk" if depth == "last" else "penultimate"
     weights, partial, threads = request.weights, request.partial_weights, request.threads
     from benchmark.execution.cluster import client_of
@@ -212,16 +238,24 @@ def _featured(dataset: HashDataset, splits: Splits, info: MethodInfo, request: R
     return replace(featured, train=train, query=query, database=database)
 
 
-def prepare_data(request: Request) -> tuple[list[str], dict[str, np.ndarray]]:
-    """Load once, so that features and weights are cached; what comes back are the audit's errors, and what the
-    store keeps of the data set where that was asked for."""
+@dataclass(frozen=True)
+class Prepared:
+    """What was found when a data set was made ready: the audit's errors, what its rows are, and what the store keeps
+    of it where that was asked for."""
+
+    errors: list[str]
+    notes: list[str]
+    arrays: dict[str, np.ndarray]
+
+
+def prepare_data(request: Request) -> Prepared:
+    """Load once, so that features and weights are cached."""
     use_threads(request.threads)
     for plugin in request.plugins:
         load_plugin(plugin)
-    dataset = get_dataset(request.dataset, request.data_root, **request.dataset_parameters)
-    splits = load_splits(dataset, get_method(request.identity["method"]).info, request)
+    dataset, splits = checked_splits(get_method(request.identity["method"]).info, request)
     arrays = dataset_arrays(splits) if request.with_dataset else {}
-    return list(audit(splits, dataset.map_cutoff).errors), arrays
+    return Prepared(list(audit(splits, dataset.map_cutoff).errors), [*splits.notes], arrays)
 
 
 def build_method(info: MethodInfo, request: Request) -> Any:

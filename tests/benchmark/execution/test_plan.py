@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmark import UsageError
 from benchmark.deep.profile import load_profile
+from benchmark.execution import plan as plan_module
 from benchmark.execution.fingerprint import differences
-from benchmark.execution.plan import DatasetChoice, Grid, plan
+from benchmark.execution.plan import DatasetChoice, Grid, PlannedCell, plan, stale_keys
 from benchmark.execution.record import Record
 from benchmark.execution.store import Store
 from benchmark.registry import get_dataset, load_plugin
@@ -112,7 +115,7 @@ def test_the_state_of_a_cell_is_that_of_its_record(tiny: Path, store: Store, sta
 def test_a_record_of_the_same_cell_under_another_key_is_stale(tiny: Path, store: Store) -> None:
     first = plan(grid(tiny), store)[0]
     parts = {**first.cell.parts, "evaluator": 0}
-    store.commit(Record("0" * 64, first.cell.identity, parts, "ok", metrics={"map": 0.5}))
+    store.commit(Record("0" * 64, first.cell.identity, parts, "ok", first.cell.asked, metrics={"map": 0.5}))
     again = plan(grid(tiny), store)[0]
     assert again.state == "stale"
     assert again.record is not None
@@ -131,3 +134,74 @@ def test_a_damaged_record_is_planned_again(tiny: Path, store: Store) -> None:
     path = store.cells / f"{first.key}.json"
     path.write_bytes(path.read_bytes()[:-1])
     assert plan(grid(tiny), store)[0].state == "todo"
+
+
+def features(path: Path, seed: int) -> Path:
+    """A small features file, another for each seed."""
+    rng = np.random.default_rng(seed)
+    arrays = {
+        f"{part}_features": rng.normal(size=(20, 8)).astype(np.float32) for part in ("train", "query", "database")
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez(path, **arrays, **{name.replace("features", "labels"): np.arange(20) % 4 for name in arrays})
+    return path
+
+
+def done(store: Store, one: PlannedCell, **changes: Any) -> str:
+    store.commit(
+        Record(one.key, one.cell.identity, one.cell.parts, "ok", one.cell.asked, metrics={"map": 0.5}, **changes)
+    )
+    return one.key
+
+
+def only_lsh(path: Path) -> Grid:
+    choice = DatasetChoice(f"features:{path}", get_dataset(f"features:{path}"))
+    return Grid(["lsh"], [choice], [8], [0], load_profile("quick"))
+
+
+def test_two_data_sets_of_one_name_are_two_things_and_neither_is_stale(tmp_path: Path, store: Store) -> None:
+    """A2: a, then b, then a again; whichever was written last."""
+    one, two = (only_lsh(features(tmp_path / name / "feats.npz", seed)) for seed, name in enumerate("ab"))
+    for grid_ in (one, two, one):
+        done(store, plan(grid_, store)[0])
+    for planned in (plan(one, store), plan(two, store), [*plan(one, store), *plan(two, store)], []):
+        assert stale_keys(store, planned) == set()
+    assert {planned.state for planned in plan(one, store) + plan(two, store)} == {"done"}
+
+
+def test_a_file_replaced_in_place_makes_its_old_record_stale_however_new_it_is(tmp_path: Path, store: Store) -> None:
+    """A2: a record belongs to a run because of its key, never because it is the newest of its kind."""
+    path = features(tmp_path / "feats.npz", 0)
+    old = done(store, plan(only_lsh(path), store)[0], provenance={"ended": "2999-01-01"})
+    features(path, 1)
+    (again,) = plan(only_lsh(path), store)
+    assert again.state == "stale"
+    new = done(store, again, provenance={"ended": "2000-01-01"})
+    assert stale_keys(store, plan(only_lsh(path), store)) == {old}
+    assert stale_keys(store) == {old}  # without a grid: by what the words mean today
+    features(path, 0)
+    assert stale_keys(store, plan(only_lsh(path), store)) == {new}
+    path.unlink()
+    assert stale_keys(store) == set()  # nobody can tell any more: both are shown, each under its own name
+
+
+def test_a_method_edited_and_reverted_shows_its_first_record_again(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A2: the newest record is that of the edit, and it is the stale one."""
+    path = features(tmp_path / "feats.npz", 0)
+    first = done(store, plan(only_lsh(path), store)[0])
+    with monkeypatch.context() as patch:
+        patch.setattr(plan_module, "plugin_sources", lambda cls: {"plugin": "edited"})
+        edited = done(store, plan(only_lsh(path), store)[0])
+        assert stale_keys(store) == {first}
+    assert stale_keys(store) == {edited}
+
+
+def test_one_file_under_two_names_is_one_cell(tmp_path: Path, store: Store) -> None:
+    path = features(tmp_path / "a" / "feats.npz", 0)
+    copy = tmp_path / "b" / "feats.npz"
+    copy.parent.mkdir()
+    copy.write_bytes(path.read_bytes())
+    choices = [*only_lsh(path).choices, *only_lsh(copy).choices]
+    assert len(plan(replace(only_lsh(path), choices=choices), store)) == 1

@@ -183,12 +183,12 @@ def test_why_names_the_part_that_changed(bench: Any, capsys: pytest.CaptureFixtu
     process = bench.start()
     assert process.wait() == 0
     process.communicate()
-    method.write_text(method.read_text() + "# changed\n")
+    method.write_text(method.read_text() + "CHANGED = 1\n")
     words = [word for word in bench.words() if word != "--no-report"]
     assert main(["why", *words]) == 0
     told = capsys.readouterr().out
     assert told.count("stale") == 2
-    assert re.search(r"sources\.method: \w{16} -> \w{16}", told)
+    assert re.search(r"sources\.plugin: \w{16} -> \w{16}", told)
 
 
 def test_code_that_changes_under_a_run_is_not_stored_under_the_old_key(
@@ -199,13 +199,13 @@ def test_code_that_changes_under_a_run_is_not_stored_under_the_old_key(
     bench.plugins, bench.methods, bench.seeds = [method], ["edited"], [0]
 
     def edited(*arguments: Any) -> Any:
-        method.write_text(method.read_text() + "# changed\n")
+        method.write_text(method.read_text() + "CHANGED = 1\n")
         return supervise.supervise(*arguments)
 
     monkeypatch.setattr(runner, "supervise", edited)
     assert bench.run() == 1
     (record,) = bench.store.records()
-    assert "code differs here from what was planned (sources.method)" in record.error["message"]
+    assert "code here differs from what was planned (sources.plugin)" in record.error["message"]
 
 
 def test_fifteen_hostile_methods_harm_only_themselves(bench: Any, other_bench: Any) -> None:

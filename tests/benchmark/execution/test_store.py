@@ -134,7 +134,7 @@ def test_a_record_cut_short_is_noticed(store: Store, cut: int) -> None:
 def test_a_record_under_another_name_is_noticed(store: Store) -> None:
     store.commit(record(), arrays())
     (store.cells / f"{KEY}.json").rename(store.cells / f"{'b' * 64}.json")
-    with pytest.raises(Damaged, match="is that of"):
+    with pytest.raises(Damaged, match="is not that of this key"):
         store.read("b" * 64)
 
 
@@ -271,3 +271,65 @@ def test_results_of_every_schema_ever_written_still_load(folder: Path) -> None:
 
 def test_there_is_a_history_of_this_schema() -> None:
     assert (HISTORY / f"schema{SCHEMA_VERSION}").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "kept"),
+    [
+        ("interrupted", "interrupted", True),
+        ("timeout", "timeout", True),
+        ("oom", "memory", True),
+        ("failed", "crash", True),
+        ("failed", "training", False),
+        ("ok", "", False),
+        ("skipped", "skipped", False),
+    ],
+)
+def test_a_snapshot_outlives_what_cut_its_training_off(store: Store, status: str, kind: str, kept: bool) -> None:
+    """B12: Ctrl-C, SIGTERM and --timeout keep what kill -9 keeps."""
+    path = store.checkpoint_path(KEY)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"snapshot")
+    store.commit(record(status, error={"kind": kind, "message": "", "traceback": ""}))
+    assert path.exists() == kept
+
+
+def test_half_written_snapshots_are_swept_and_whole_ones_are_not(store: Store) -> None:
+    """B12: what a death left in checkpoints/ does not stay for ever; a cell in flight keeps its own."""
+    folder = store.checkpoint_path(KEY).parent
+    folder.mkdir(parents=True)
+    other = "b" * 64
+    for name in (f"{KEY}.pt", f".{KEY}.abc.pt", f".{other}.abc.pt"):
+        (folder / name).write_bytes(b"x")
+    with store.lock(other):
+        store.sweep()
+        assert {path.name for path in folder.iterdir()} == {f"{KEY}.pt", f".{other}.abc.pt"}
+    store.sweep()
+    assert {path.name for path in folder.iterdir()} == {f"{KEY}.pt"}
+
+
+@pytest.mark.parametrize("place", ["record", "payload"])
+def test_a_pipe_in_the_place_of_a_file_is_damage_and_no_wait(store: Store, place: str) -> None:
+    """D: a FIFO named like a record."""
+    store.commit(record(), arrays())
+    path = next(store.cells.glob("*.json" if place == "record" else "*.npz"))
+    path.unlink()
+    os.mkfifo(path)
+    assert len(store.verify(quarantine=False)) == 1
+    assert len(list(store.records())) == (place == "payload")
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [({"schema": 99}, "newer"), ({"schema": None}, "schema"), ({"cell": {}}, "cell"), ({"parts": {}}, "revision"),
+     ({"status": "fine"}, "status"), ({"metrics": {}}, "MAP")],
+)  # fmt: skip
+def test_a_sealed_record_that_we_cannot_use_is_named_and_left(store: Store, change: Any, word: str) -> None:
+    """E: missing fields or a newer schema; not damage, so it is not set aside."""
+    raw = record().as_dict() | change
+    store.cells.mkdir(parents=True)
+    (store.cells / f"{KEY}.json").write_bytes(store_module._sealed(raw))
+    assert list(store.records()) == []
+    (fault,) = store.verify()
+    assert word in fault
+    assert store.keys() == [KEY]

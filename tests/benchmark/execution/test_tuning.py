@@ -11,7 +11,7 @@ import pytest
 from benchmark import Split, Splits, UsageError
 from benchmark.commands.main import main
 from benchmark.deep.profile import load_profile
-from benchmark.execution.plan import DatasetChoice, Grid, plan
+from benchmark.execution.plan import DatasetChoice, Grid, Tuned, plan
 from benchmark.execution.runner import Options, request_for
 from benchmark.execution.store import Store
 from benchmark.execution.tuning import RATES, read_winners, search_space, settings
@@ -185,7 +185,7 @@ def test_a_file_that_tune_did_not_write_is_a_usage_error(tmp_path: Path, content
 
 def test_a_tuned_learning_rate_reaches_the_training(tiny: Path, tmp_path: Path) -> None:
     choice = DatasetChoice(f"features:{tiny}", get_dataset(f"features:{tiny}"))
-    tuned = {("dhn", "tiny"): {"learning_rate": 0.5}}
+    tuned = Tuned("tuned.json", {("dhn", choice.dataset.revision): {"learning_rate": 0.5}})
     grid = Grid(["dhn"], [choice], [8], [0], load_profile("quick"), tuned=tuned)
     store = Store(tmp_path)
     (planned,) = plan(grid, store)

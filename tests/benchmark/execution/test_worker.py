@@ -1,0 +1,134 @@
+"""One cell: it runs on what was planned, gets what was given, and says so."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmark import Split, Splits, get_dataset, register_dataset
+from benchmark.deep.profile import load_profile
+from benchmark.execution.plan import DatasetChoice, Grid, plan
+from benchmark.execution.request import Request
+from benchmark.execution.runner import Options, request_for
+from benchmark.execution.store import Store
+from benchmark.execution.worker import GIVEN, checked_splits, prepare_data, run_cell
+from benchmark.registry import get_method
+
+
+@pytest.fixture
+def request_of(tmp_path: Path) -> Any:
+    def make(spec: str, method: str = "lsh", **choice: Any) -> Request:
+        chosen = DatasetChoice(spec, get_dataset(spec), **choice)
+        store = Store(tmp_path / "results")
+        (planned,) = plan(Grid([method], [chosen], [8], [0], load_profile("quick")), store)
+        return request_for(planned, store, Options())
+
+    return make
+
+
+def test_a_cell_runs(request_of: Any, tiny: Path) -> None:
+    outcome = run_cell(request_of(f"features:{tiny}"))
+    assert outcome.record.ok
+    assert outcome.record.asked["dataset"] == f"features:{tiny}"
+    assert set(outcome.payload) >= {"query_codes", "database_codes", "ap", "precision_at_radius", "class_ap"}
+
+
+def rewritten(path: Path) -> None:
+    """The same file with other rows."""
+    with np.load(path) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    np.savez(path, **(arrays | {"train_features": arrays["train_features"] + 1}))
+
+
+def test_data_replaced_after_planning_is_not_stored_under_the_old_revision(
+    request_of: Any, tiny: Path, tmp_path: Path
+) -> None:
+    """A3: also what another machine finds under the same path."""
+    path = tmp_path / "mine.npz"
+    shutil.copyfile(tiny, path)
+    request = request_of(f"features:{path}")
+    rewritten(path)
+    record = run_cell(request).record
+    assert record.status == "failed"
+    assert "data here differs from what was planned (dataset.revision)" in record.error["message"]
+
+
+def test_data_replaced_while_it_is_read_is_noticed_too(
+    request_of: Any, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A3: between the check and the reading."""
+    path = tmp_path / "mine.npz"
+    shutil.copyfile(tiny, path)
+    request = request_of(f"features:{path}")
+    cls = type(get_dataset(f"features:{path}"))
+    plain = cls.load
+
+    def replaced(self: Any) -> Splits:
+        rewritten(path)
+        return plain(self)
+
+    monkeypatch.setattr(cls, "load", replaced)
+    assert "data here differs" in run_cell(request).record.error["message"]
+
+
+@pytest.mark.parametrize("part", ["map_cutoff", "weights"])
+def test_another_cut_off_or_other_weights_are_noticed(request_of: Any, tiny: Path, part: str) -> None:
+    """A3: everything that the key says of the data."""
+    request = request_of(f"features:{tiny}")
+    parts = dict(request.parts)
+    if part == "weights":
+        parts["weights"] = "others"
+    else:
+        parts["dataset"] = {**parts["dataset"], "map_cutoff": 7}
+    assert part in run_cell(replace(request, parts=parts)).record.error["message"]
+
+
+class Pictures:
+    """Grey canvases, all alike: whoever computes features from them finds nothing."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, index: int, /) -> np.ndarray:
+        return np.full((32, 32, 3), 128, np.uint8)
+
+
+@register_dataset("test-both", title="Both")
+class Both:
+    """Features and images together."""
+
+    name = title = "test-both"
+    map_cutoff, protocol, revision, miniature, backbone = 20, "made", "1", False, "mini-cnn"
+
+    def __init__(self, argument: str | None = None, *, data_root: Path | None = None) -> None:
+        pass
+
+    def check(self) -> None:
+        pass
+
+    def load(self) -> Splits:
+        rng, labels = np.random.default_rng(0), np.arange(40) % 4
+        centres = rng.normal(size=(4, 8))
+
+        def split() -> Split:
+            rows = (centres[labels] + 0.1 * rng.normal(size=(40, 8))).astype(np.float32)
+            return Split(features=rows, images=Pictures(40), labels=labels)
+
+        return Splits(split(), split(), split())
+
+
+def test_given_features_win_for_methods_on_features_and_the_record_says_so(request_of: Any) -> None:
+    """A10: they were silently replaced by features of a backbone."""
+    request = request_of("test-both", backbone="mini-cnn")
+    _, splits = checked_splits(get_method("lsh").info, request)
+    assert splits.query.features.shape[1] == 8
+    assert GIVEN in prepare_data(request).notes
+    assert GIVEN in run_cell(request).record.audit["notes"]
