@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from benchmark.errors import UsageError
 
 if TYPE_CHECKING:
-    from benchmark.execution.plan import DatasetChoice, Grid
+    from benchmark.execution.grid import DatasetChoice, Grid
 
 
 def _positive(text: str) -> int:
@@ -165,83 +165,42 @@ def assignments(words: Sequence[str], what: str) -> dict[str, dict[str, Any]]:
 
 
 def dataset_choices(args: argparse.Namespace, specs: Sequence[str], check: bool = True) -> list[DatasetChoice]:
-    """The data sets by name, each checked: what is missing is said before any work.
+    """The data sets that the arguments name."""
+    from benchmark.execution.grid import choose_datasets
 
-    `audit` and `prepare` do without the check: they have something to say where images are missing.
-    """
-    from benchmark.execution.plan import DatasetChoice
-    from benchmark.registry import dataset_class, get_dataset
-
-    options = assignments(args.option, "DATASET")
-    for name in set(options) - {spec.partition(":")[0] for spec in specs}:
-        raise UsageError(f"--option {name}.…: '{name}' is not among --datasets")
-    if args.data_root is not None and not args.data_root.is_dir():
-        raise UsageError(f"data root {args.data_root} is not a folder; give the folder that holds your data sets")
-    root = None if args.data_root is None else args.data_root.resolve()
-    choices, faults = [], []
-    for spec in dict.fromkeys(specs):
-        spec = _absolute(spec)
-        parameters = dict(options.get(spec.partition(":")[0], {}))
-        if args.skip_broken and "skip_broken" in dataset_class(spec, root).info.parameters:
-            parameters["skip_broken"] = True
-        dataset = get_dataset(spec, root, **parameters)
-        try:
-            if check:
-                dataset.check()
-        except UsageError as error:  # the others may lack something too: all of it is said at once
-            faults.append(str(error))
-        backbone = (args.backbone or dataset.backbone) if dataset.backbone else None
-        weights = _absolute_file(args.weights) if backbone else None
-        choices.append(DatasetChoice(spec, dataset, root, parameters, backbone, weights, args.partial_weights))
-    if faults:
-        raise UsageError(" | ".join(faults))
-    return choices
-
-
-def _absolute(spec: str) -> str:
-    """Cells run in a scratch folder, so paths must not depend on the working directory."""
-    name, colon, argument = spec.partition(":")
-    return f"{name}:{Path(argument).resolve()}" if colon else spec
-
-
-def _absolute_file(weights: str | None) -> str | None:
-    return str(Path(weights).resolve()) if weights and Path(weights).is_file() else weights
-
-
-def default_profile() -> str:
-    """'paper' where there is a GPU, else 'quick'; asks the driver's files, not torch, to stay fast."""
-    return "paper" if Path("/proc/driver/nvidia/version").exists() else "quick"
-
-
-def grid_of(args: argparse.Namespace) -> Grid:
-    from benchmark.deep.profile import load_profile
-    from benchmark.execution.plan import Grid, method_names
-
-    profile = load_profile(args.profile or default_profile())
-    names = method_names(args.methods)
-    tuned = None
-    if args.tuned:
-        from benchmark.execution.tuning import read_winners
-
-        tuned = read_winners(args.tuned)
-    return Grid(
-        names,
-        dataset_choices(args, args.datasets),
-        args.bits,
-        args.seeds,
-        profile,
-        assignments(args.params, "METHOD"),
-        _sweep(args, names),
-        tuned,
+    return choose_datasets(
+        specs,
+        data_root=args.data_root,
+        option=assignments(args.option, "DATASET"),
+        backbone=args.backbone,
+        weights=args.weights,
+        partial_weights=args.partial_weights,
+        skip_broken=args.skip_broken,
+        check=check,
     )
 
 
-def _sweep(args: argparse.Namespace, names: list[str]) -> tuple[str, str, list[Any]] | None:
-    if not args.sweep:
+def grid_of(args: argparse.Namespace) -> Grid:
+    """The grid that the arguments describe."""
+    from benchmark.execution.grid import make_grid
+    from benchmark.execution.tuning import read_winners
+
+    return make_grid(
+        dataset_choices(args, args.datasets),
+        args.methods,
+        args.bits,
+        args.seeds,
+        args.profile,
+        assignments(args.params, "METHOD"),
+        _sweep(args.sweep),
+        read_winners(args.tuned) if args.tuned else None,
+    )
+
+
+def _sweep(words: Sequence[str] | None) -> tuple[str, str, list[Any]] | None:
+    if not words:
         return None
-    owner, dot, parameter = args.sweep[0].rpartition(".")
-    if not dot or len(args.sweep) < 2:
+    owner, dot, parameter = words[0].rpartition(".")
+    if not dot or len(words) < 2:
         raise UsageError("--sweep: expected METHOD.NAME VALUE [VALUE ...], e.g. dph.inv_epsilon 0.01 0.1 1")
-    if owner not in names:
-        raise UsageError(f"--sweep {args.sweep[0]}: method '{owner}' is not among --methods")
-    return owner, parameter, [_value(text) for text in args.sweep[1:]]
+    return owner, parameter, [_value(text) for text in words[1:]]

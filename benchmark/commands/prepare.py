@@ -23,7 +23,7 @@ from benchmark.data.hashing import file_hash
 from benchmark.data.lists import read_list
 from benchmark.data.official import MANIFEST, PUBLISHED, Piece
 from benchmark.errors import UsageError
-from benchmark.execution.plan import DatasetChoice
+from benchmark.execution.grid import DatasetChoice
 
 HELP = "say what a data set lacks, build its lists and features"
 

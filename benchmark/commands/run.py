@@ -31,13 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from benchmark.execution.plan import plan, without_rows
+    from benchmark.execution.plan import plan, to_run, without_rows
     from benchmark.execution.store import Store
 
     plugins = arguments.load_plugins(args)
     grid, store = arguments.grid_of(args), Store(args.results)
     planned = plan(grid, store)
-    todo = chosen(planned, args)
+    todo = to_run(planned, again_of(args))
     _announce(planned, todo)
     if args.dry_run:
         for one in planned:
@@ -50,14 +50,9 @@ def run(args: argparse.Namespace) -> int:
     return code or int(failed_before > 0)
 
 
-def chosen(planned: Sequence[Any], args: argparse.Namespace) -> list[Any]:
-    """The cells to run now."""
-    if args.force:
-        return list(planned)
-    if args.only_failed:
-        return [one for one in planned if one.state == "failed"]
-    wanted = ("todo", "stale") if args.keep_failed else ("todo", "stale", "failed")
-    return [one for one in planned if one.state in wanted]
+def again_of(args: argparse.Namespace) -> Any:
+    """The flag that says which cells run again."""
+    return next((name for name in ("force", "only_failed", "keep_failed") if getattr(args, name)), "")
 
 
 def _announce(planned: Sequence[Any], todo: Sequence[Any]) -> None:

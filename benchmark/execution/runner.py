@@ -21,7 +21,8 @@ from typing import Any
 import joblib
 
 from benchmark.errors import UsageError
-from benchmark.execution.plan import Cell, DatasetChoice, PlannedCell
+from benchmark.execution.grid import Cell, DatasetChoice
+from benchmark.execution.plan import PlannedCell
 from benchmark.execution.progress import Progress
 from benchmark.execution.record import Record
 from benchmark.execution.store import Damaged, Store

@@ -21,16 +21,8 @@ from benchmark.contracts import MethodInfo
 from benchmark.data.cache import replacing
 from benchmark.errors import UsageError
 from benchmark.execution.fingerprint import digest
-from benchmark.execution.plan import (
-    Cell,
-    DatasetChoice,
-    Grid,
-    PlannedCell,
-    Tuned,
-    changed_parameters,
-    plan_cells,
-    sets_training,
-)
+from benchmark.execution.grid import Cell, DatasetChoice, Grid, Tuned, changed_parameters, sets_training
+from benchmark.execution.plan import PlannedCell, plan_cells
 from benchmark.execution.store import Store
 from benchmark.registry import get_method
 from benchmark.seeds import derive_seed

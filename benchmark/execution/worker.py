@@ -24,7 +24,7 @@ from benchmark.evaluation.codes import check_codes, health, pack
 from benchmark.evaluation.counting import EVALUATOR_VERSION, count
 from benchmark.evaluation.metrics import BALL, Scores, class_map, evaluate, group_map
 from benchmark.execution.fingerprint import differences, plugin_sources
-from benchmark.execution.plan import data_parts
+from benchmark.execution.grid import data_parts
 from benchmark.execution.provenance import peak_memory, provenance
 from benchmark.execution.record import Record, Status
 from benchmark.registry import get_dataset, get_method, load_plugin

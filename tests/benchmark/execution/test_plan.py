@@ -12,9 +12,11 @@ import pytest
 
 from benchmark import UsageError
 from benchmark.deep.profile import load_profile
+from benchmark.execution import grid as grid_module
 from benchmark.execution import plan as plan_module
 from benchmark.execution.fingerprint import differences
-from benchmark.execution.plan import DatasetChoice, Grid, PlannedCell, plan, stale_keys
+from benchmark.execution.grid import DatasetChoice, Grid
+from benchmark.execution.plan import PlannedCell, plan, stale_keys
 from benchmark.execution.record import Record
 from benchmark.execution.store import Store
 from benchmark.registry import get_dataset, load_plugin
@@ -192,7 +194,8 @@ def test_a_method_edited_and_reverted_shows_its_first_record_again(
     path = features(tmp_path / "feats.npz", 0)
     first = done(store, plan(only_lsh(path), store)[0])
     with monkeypatch.context() as patch:
-        patch.setattr(plan_module, "plugin_sources", lambda cls: {"plugin": "edited"})
+        for module in (plan_module, grid_module):
+            patch.setattr(module, "plugin_sources", lambda cls: {"plugin": "edited"})
         edited = done(store, plan(only_lsh(path), store)[0])
         assert stale_keys(store) == {first}
     assert stale_keys(store) == {edited}

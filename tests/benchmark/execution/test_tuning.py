@@ -11,7 +11,8 @@ import pytest
 from benchmark import Split, Splits, UsageError
 from benchmark.commands.main import main
 from benchmark.deep.profile import load_profile
-from benchmark.execution.plan import DatasetChoice, Grid, Tuned, plan
+from benchmark.execution.grid import DatasetChoice, Grid, Tuned
+from benchmark.execution.plan import plan
 from benchmark.execution.runner import Options, request_for
 from benchmark.execution.store import Store
 from benchmark.execution.tuning import RATES, read_winners, search_space, settings

@@ -1,0 +1,299 @@
+"""What was asked for -> cells: data sets, methods, lengths, seeds, profile and parameters, all checked.
+
+The names are those of the command line's flags. Nothing here loads data or imports torch.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from benchmark.contracts import HashDataset, MethodInfo
+from benchmark.deep.profile import Profile, load_profile
+from benchmark.errors import UsageError
+from benchmark.evaluation.counting import EVALUATOR_VERSION
+from benchmark.execution.fingerprint import digest, pipeline_sources, plugin_sources
+from benchmark.execution.record import SCHEMA_VERSION
+from benchmark.registry import PAPER, dataset_class, get_dataset, get_method, methods
+
+
+@dataclass(frozen=True)
+class DatasetChoice:
+    """A data set as the user named it, with what is needed to build it again in another process."""
+
+    spec: str
+    dataset: HashDataset
+    data_root: Path | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    backbone: str | None = None
+    weights: str | None = None
+    partial_weights: bool = False
+
+    @functools.cached_property
+    def parts(self) -> dict[str, Any]:
+        """What a key says of data and weights; asked once per data set, not once per cell."""
+        return data_parts(self.dataset, self.backbone, self.weights, self.partial_weights)
+
+    @functools.cached_property
+    def asked(self) -> dict[str, Any]:
+        """The user's words. The same words with another key make a record stale; other words ask for another thing."""
+        return {
+            "dataset": self.spec,
+            "data_root": str(self.data_root) if self.data_root else None,
+            "options": dict(self.parameters),
+            "weights": self.weights,
+            "partial_weights": self.partial_weights,
+        }
+
+
+def data_parts(dataset: HashDataset, backbone: str | None, weights: str | None, partial: bool) -> dict[str, Any]:
+    """All that decides a method's input: rows, labels, the code that reads them, and how images become features."""
+    from benchmark.deep.backbones import weights_id
+
+    return {
+        "dataset": {
+            "revision": dataset.revision,
+            "map_cutoff": dataset.map_cutoff,
+            "sources": plugin_sources(type(dataset)),
+        },
+        "weights": weights_id(backbone, weights, partial) if backbone else None,
+        "pipeline": pipeline_sources() if backbone else None,
+    }
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training: what is run, and the key its result is stored under."""
+
+    method: MethodInfo
+    params: Mapping[str, Any]  # only those that differ from the method's defaults
+    choice: DatasetChoice
+    bits: int
+    seed: int
+    profile: Profile
+    tuned: Mapping[str, Any] = field(default_factory=dict)  # what `tune` chose, or tries; params go before it
+    fold: tuple[int, int] | None = None  # for `tune`: hold out part i of n of the training split, look at no other
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The cell as its record shows it."""
+        dataset = self.choice.dataset
+        tuned = {"tuned": dict(self.tuned)} if self.tuned else {}
+        fold = {"fold": list(self.fold)} if self.fold else {}
+        return {
+            "method": self.method.name,
+            "params": dict(self.params),
+            "dataset": dataset.name,
+            "protocol": dataset.protocol,
+            "bits": self.bits,
+            "seed": self.seed,
+            "profile": self.profile.name,
+            "backbone": self.choice.backbone,
+            **tuned,
+            **fold,
+        }
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """Everything that is hashed into the key, by name, so that `why` can tell what changed."""
+        return {
+            "cell": self.identity,
+            "sources": plugin_sources(get_method(self.method.name)),
+            "profile": _profile_parts(self.profile),
+            **self.choice.parts,
+            "evaluator": EVALUATOR_VERSION,
+            "schema": SCHEMA_VERSION,
+        }
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """Data, weights and profile in the user's words."""
+        return self.choice.asked | {"profile": self.profile.source}
+
+    @property
+    def label(self) -> str:
+        """For people: `dph coco-mini 32 bits seed 0`."""
+        chosen = {**self.tuned, **self.params}
+        shown = "".join(f" {name}={value:.4g}" if isinstance(value, float) else f" {name}={value}"
+                        for name, value in chosen.items())  # fmt: skip
+        fold = f" fold {self.fold[0] + 1} of {self.fold[1]}" if self.fold else ""
+        return f"{self.method.name}{shown} {self.choice.dataset.name} {self.bits} bits seed {self.seed}{fold}"
+
+
+@functools.cache
+def _profile_parts(profile: Profile) -> dict[str, Any]:
+    return profile.as_dict()
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What `tune` found and wrote to a file: settings by method and revision of the data."""
+
+    source: str
+    settings: Mapping[tuple[str, str], Mapping[str, Any]]
+
+    def of(self, method: str, choice: DatasetChoice) -> Mapping[str, Any]:
+        found = self.settings.get((method, choice.parts["dataset"]["revision"]))
+        if found is None:
+            what = f"nothing was tuned for '{method}' on '{choice.dataset.name}' as it is now"
+            raise UsageError(f"--tuned {self.source}: {what}; tune it too")
+        return found
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What the user asked for."""
+
+    methods: Sequence[str]
+    choices: Sequence[DatasetChoice]
+    bits: Sequence[int]
+    seeds: Sequence[int]
+    profile: Profile
+    params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # method -> parameter -> value
+    sweep: tuple[str, str, Sequence[Any]] | None = None  # method, parameter, values
+    tuned: Tuned | None = None
+
+
+def method_names(words: Iterable[str]) -> list[str]:
+    """Names, `paper` (the twelve) or `all`, in the order given and once each."""
+    chosen: list[str] = []
+    for word in words:
+        if word == "paper":
+            chosen += [name for name in PAPER if name in methods.names()]
+        elif word == "all":
+            chosen += methods.names()
+        else:
+            chosen.append(get_method(word).info.name)
+    return list(dict.fromkeys(chosen))
+
+
+def cells(grid: Grid) -> list[Cell]:
+    """Every cell of the grid, data set by data set, each once."""
+    found = []
+    for choice, name in itertools.product(grid.choices, grid.methods):
+        info: MethodInfo = get_method(name).info
+        tuned, profile = _tuned(grid, info, choice)
+        for params in _param_sets(grid, info):
+            for bits, seed in itertools.product(grid.bits, grid.seeds):
+                found.append(Cell(info, params, choice, bits, seed, profile, tuned))
+    return found
+
+
+def _tuned(grid: Grid, info: MethodInfo, choice: DatasetChoice) -> tuple[dict[str, Any], Profile]:
+    """What `tune` chose, less what the user has set, and a profile whose name says so."""
+    if grid.tuned is None:
+        return {}, grid.profile
+    chosen, own = grid.tuned.of(info.name, choice), grid.params.get(info.name, {})
+    tuned = {name: value for name, value in changed_parameters(info, chosen).items() if name not in own}
+    source = f"{grid.profile.source} tuned by {grid.tuned.source}"
+    return tuned, replace(grid.profile, name=f"{grid.profile.name}-tuned", source=source)
+
+
+def sets_training(info: MethodInfo, name: str) -> bool:
+    """The learning rate is tuned like a parameter, but belongs to the training of any method that trains a network."""
+    return name == "learning_rate" and info.input == "images" and name not in info.parameters
+
+
+def _param_sets(grid: Grid, info: MethodInfo) -> list[dict[str, Any]]:
+    fixed = changed_parameters(info, grid.params.get(info.name, {}))
+    sets = [fixed]
+    if grid.sweep and grid.sweep[0] == info.name:
+        _, parameter, values = grid.sweep
+        sets += [changed_parameters(info, {**fixed, parameter: value}) for value in values]
+    unique = {digest(params): params for params in sets}
+    return list(unique.values())
+
+
+def changed_parameters(info: MethodInfo, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Only what differs from the defaults, so that naming a default changes no key."""
+    changed = {}
+    for name, value in params.items():
+        if sets_training(info, name):
+            changed[name] = value
+        elif name not in info.parameters:
+            known = ", ".join(info.parameters) or "none"
+            raise UsageError(f"method '{info.name}' has no parameter '{name}'; it has: {known}")
+        elif value != info.parameters[name]:
+            changed[name] = value
+    return changed
+
+
+# Data sets by name
+
+
+def choose_datasets(
+    specs: Sequence[str],
+    *,
+    data_root: Path | None = None,
+    option: Mapping[str, Mapping[str, Any]] | None = None,
+    backbone: str | None = None,
+    weights: str | None = None,
+    partial_weights: bool = False,
+    skip_broken: bool = False,
+    check: bool = True,
+) -> list[DatasetChoice]:
+    """The data sets by name, each checked: what is missing is said before any work, all of it at once.
+
+    `option` has the parameters of data sets: name -> parameter -> value. `audit` and `prepare` do without the check:
+    they have something to say where images are missing.
+    """
+    option = option or {}
+    for name in set(option) - {spec.partition(":")[0] for spec in specs}:
+        raise UsageError(f"--option {name}.…: '{name}' is not among --datasets")
+    if data_root is not None and not data_root.is_dir():
+        raise UsageError(f"data root {data_root} is not a folder; give the folder that holds your data sets")
+    root = None if data_root is None else data_root.resolve()
+    choices, faults = [], []
+    for spec in dict.fromkeys(map(_absolute, specs)):
+        parameters = dict(option.get(spec.partition(":")[0], {}))
+        if skip_broken and "skip_broken" in dataset_class(spec, root).info.parameters:
+            parameters["skip_broken"] = True
+        dataset = get_dataset(spec, root, **parameters)
+        try:
+            if check:
+                dataset.check()
+        except UsageError as error:
+            faults.append(str(error))
+        own = (backbone or dataset.backbone) if dataset.backbone else None
+        file = _absolute_file(weights) if own else None
+        choices.append(DatasetChoice(spec, dataset, root, parameters, own, file, partial_weights))
+    if faults:
+        raise UsageError(" | ".join(faults))
+    return choices
+
+
+def _absolute(spec: str) -> str:
+    """Cells run in a scratch folder, so paths must not depend on the working directory."""
+    name, colon, argument = spec.partition(":")
+    return f"{name}:{Path(argument).resolve()}" if colon else spec
+
+
+def _absolute_file(weights: str | None) -> str | None:
+    return str(Path(weights).resolve()) if weights and Path(weights).is_file() else weights
+
+
+def default_profile() -> str:
+    """'paper' where there is a GPU, else 'quick'; asks the driver's files, not torch, to stay fast."""
+    return "paper" if Path("/proc/driver/nvidia/version").exists() else "quick"
+
+
+def make_grid(
+    choices: Sequence[DatasetChoice],
+    methods: Sequence[str],
+    bits: Sequence[int],
+    seeds: Sequence[int],
+    profile: str | Path | None = None,
+    params: Mapping[str, Mapping[str, Any]] | None = None,
+    sweep: tuple[str, str, Sequence[Any]] | None = None,
+    tuned: Tuned | None = None,
+) -> Grid:
+    """The grid of these names; a setting for a method that is not in it is a mistake, not a wish."""
+    names = method_names(methods)
+    for flag, owner in [*(("--set", owner) for owner in params or {}), *([("--sweep", sweep[0])] if sweep else [])]:
+        if owner not in names:
+            raise UsageError(f"{flag} {owner}.…: method '{get_method(owner).info.name}' is not among --methods")
+    return Grid(names, choices, bits, seeds, load_profile(profile or default_profile()), params or {}, sweep, tuned)
