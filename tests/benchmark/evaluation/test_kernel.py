@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmark.errors import UsageError
-from benchmark.evaluation import counting as evaluator
-from benchmark.evaluation import kernel
+from benchmark.evaluation import counting, kernel
 from benchmark.evaluation.codes import pack
 from benchmark.evaluation.counting import Counts, count
+from benchmark.evaluation.metrics import evaluate, score_counts
 from benchmark.evaluation.shards import TILE, FileRows
 
 
@@ -122,11 +122,11 @@ def test_a_cluster_of_processes_counts_the_same(client, graded, tmp_path):
 
 def test_many_pairs_choose_the_compiled_kernel_and_few_do_not(monkeypatch):
     used = []
-    monkeypatch.setattr(evaluator, "compiled_kernel", lambda: used.append(1) or kernel.KernelQueries)
+    monkeypatch.setattr(counting, "compiled_kernel", lambda: used.append(1) or kernel.KernelQueries)
     case = random_case(8, 8, 2, 50, 3, 0.5)
     small = count(*case)
     assert not used
-    monkeypatch.setattr(evaluator, "KERNEL_PAIRS", 100)
+    monkeypatch.setattr(counting, "KERNEL_PAIRS", 100)
     np.testing.assert_array_equal(count(*case).counts, small.counts)
     assert used
 
@@ -135,7 +135,7 @@ def test_without_numba_numpy_counts_after_one_warning(monkeypatch):
     case = random_case(9, 8, 2, 50, 3, 0.5)
     expected = count(*case, kernel="numpy").counts
     monkeypatch.setitem(__import__("sys").modules, "benchmark.evaluation.kernel", None)
-    evaluator.compiled_kernel.cache_clear()
+    counting.compiled_kernel.cache_clear()
     try:
         with pytest.warns(UserWarning, match="numba does not work here"):
             np.testing.assert_array_equal(count(*case, kernel="numba").counts, expected)
@@ -143,7 +143,7 @@ def test_without_numba_numpy_counts_after_one_warning(monkeypatch):
             warnings.simplefilter("error")
             count(*case, kernel="numba")
     finally:
-        evaluator.compiled_kernel.cache_clear()
+        counting.compiled_kernel.cache_clear()
 
 
 def test_the_cached_kernel_cannot_outlive_a_change_of_its_vector_code():
@@ -172,7 +172,7 @@ def test_no_shards_at_all_count_nothing():
     assert counts.counts.shape == (2, 5, 2)
     assert counts.database_size == 0
     with pytest.raises(UsageError, match="database codes: no rows"):
-        counts.score()
+        score_counts(counts)
     assert isinstance(counts + counts, Counts)
 
 
@@ -193,6 +193,6 @@ def test_real_labels_count_alike_and_chance_is_where_the_protocol_puts_it(coco_l
     plain = count(query[some], database, query_labels[some], database_labels, kernel="numpy", graded=True)
     compiled = count(query[some], database, query_labels[some], database_labels, kernel="numba", graded=True)
     np.testing.assert_array_equal(compiled.counts, plain.counts)
-    everything = count(query, database, query_labels, database_labels, kernel="numba").score(5000)
+    everything = evaluate(query, database, query_labels, database_labels, 5000, kernel="numba")
     assert everything.chance_map == pytest.approx(0.355, abs=0.01)  # protocol.md, section 2
     assert everything.map == pytest.approx(everything.chance_map, abs=0.01)  # random codes rank at random

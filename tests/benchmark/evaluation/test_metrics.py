@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from benchmark import evaluate
 from benchmark.errors import UsageError
 from benchmark.evaluation.counting import count
-from benchmark.evaluation.metrics import chance_map, class_map, group_map
+from benchmark.evaluation.metrics import chance_map, score_counts
 
 DENOMINATORS = ("hits", "min_k_relevant", "relevant")
 
@@ -105,13 +105,21 @@ def test_no_relevant_pair_gives_nan_and_no_query():
     assert evaluate(np.ones((2, 4)), np.ones((3, 4)), [0, 1], [2, 2, 3], empty="zero_all").map == 0
 
 
-def test_classes_and_groups_average_the_queries_that_carry_them():
-    ap = np.array([1.0, 0.5, np.nan, 0.0])
-    labels = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 0]])
-    np.testing.assert_allclose(class_map(ap, labels), [0.75, 0.5, np.nan])
-    groups = group_map(ap, labels, {"head": [0, 1], "tail": [2]})
-    assert groups["head"] == 0.625
-    assert np.isnan(groups["tail"])
+@given(case, st.integers(1, 70))
+@settings(max_examples=60, deadline=None)
+def test_classes_and_groups_average_the_queries_that_carry_them(arrays, k):
+    scores = evaluate(*arrays, k)
+    classes = arrays[2].shape[1]
+    expected = []
+    for number in range(classes):
+        own = [ap for ap, labels in zip(scores.ap, arrays[2], strict=True) if labels[number] and ap == ap]
+        expected.append(np.mean(own) if own else np.nan)
+    np.testing.assert_allclose(scores.class_map, expected, atol=1e-12)
+    groups = scores.group_map({"all": range(classes), "first": [0], "none": []})
+    np.testing.assert_allclose(groups["first"], expected[0], atol=1e-12)
+    known = [value for value in expected if value == value]
+    np.testing.assert_allclose(groups["all"], np.mean(known) if known else np.nan, atol=1e-12)
+    assert np.isnan(groups["none"])
 
 
 @pytest.mark.parametrize(
@@ -139,7 +147,7 @@ def test_shards_score_like_the_whole_but_have_no_order():
 
 def test_stable_ties_cannot_be_read_off_counts():
     with pytest.raises(UsageError, match="stable"):
-        count(np.ones((1, 2)), np.ones((1, 2)), [0], [0]).score(ties="stable")
+        score_counts(count(np.ones((1, 2)), np.ones((1, 2)), [0], [0]), ties="stable")
 
 
 @given(case, st.integers(1, 70))
