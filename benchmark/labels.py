@@ -108,7 +108,7 @@ def class_count(labels: Any) -> int:
     if not isinstance(found, LabelLists) and not holds_class_numbers(found):
         return int(found.shape[1])
     numbers = found.numbers if isinstance(found, LabelLists) else _whole(found.reshape(-1))
-    return int(numbers.max()) + 1 if numbers.size else 0
+    return _possible(int(numbers.max(initial=-1)) + 1)
 
 
 def warn_if_ambiguous(*labels: Any) -> None:
@@ -186,15 +186,19 @@ def _hot(row: np.ndarray, number: np.ndarray, rows: int, classes: int | None, dr
     width = highest + 1 if classes is None else classes
     if highest >= width and not drop_others:
         raise UsageError(f"labels: class number {highest}, expected less than {width}")
-    if width > MAX_CLASSES:
-        raise UsageError(
-            f"labels: class number {width - 1}, expected numbers from 0 up, {MAX_CLASSES} at most; "
-            "number the classes anew: np.unique(labels, return_inverse=True)[1], over all parts together"
-        )
     try:
-        hot = np.zeros((rows, width), bool)
+        hot = np.zeros((rows, _possible(width)), bool)
     except MemoryError:
         raise UsageError(f"labels: {rows} rows of {width} classes do not fit into memory as multi-hot") from None
     set_ = (number >= 0) & (number < width)
     hot[row[set_], number[set_]] = True
     return hot
+
+
+def _possible(classes: int) -> int:
+    if classes > MAX_CLASSES:
+        raise UsageError(
+            f"labels: class number {classes - 1}, expected numbers from 0 up, less than {MAX_CLASSES}; "
+            "number the classes anew: np.unique(labels, return_inverse=True)[1], over all parts together"
+        )
+    return classes
