@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -57,7 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     _check(args)
-    report = score(Inputs.read(args), args)
+    with warnings.catch_warnings(record=True) as told:
+        report = score(Inputs.read(args), args)
+    for one in told:
+        print(f"warning: {one.message}", file=sys.stderr)
     text = json.dumps(_plain(report), indent=1, allow_nan=False)
     if args.json == "-":
         print(text)

@@ -24,8 +24,11 @@ def read_array(place: str, name: str) -> np.ndarray:
     if reader is None:
         raise UsageError(f"{path}: unknown kind of file, expected {', '.join(_READERS)}")
 
+    taken = []
+
     def choose(names: Iterable[str]) -> str:
-        return _choose(sorted(names), path, chosen, name)
+        taken.append(_choose(sorted(names), path, chosen, name))
+        return taken[-1]
 
     try:
         array = as_array(reader(path, choose), str(path))
@@ -33,6 +36,8 @@ def read_array(place: str, name: str) -> np.ndarray:
         raise
     except Exception as error:  # readers of foreign files fail in every way there is
         raise UsageError(f"{path}: cannot be read: {_first_line(error)}") from error
+    if chosen is not None and not taken:
+        raise UsageError(f"{path}: holds one array and no names, so none called {chosen!r}; give {path} alone")
     if array.dtype.kind not in "biuf":
         raise UsageError(f"{path}: holds {array.dtype}, expected numbers (bool, whole or real)")
     return array

@@ -116,6 +116,16 @@ def test_class_numbers_of_any_type_and_shape_score_alike(tmp_path, kind, shape):
     assert scored(tmp_path, words(tmp_path, CODES, changed)) == plain
 
 
+def test_a_column_that_could_be_multi_hot_is_told_in_one_line(tmp_path, capsys):
+    """A9: MATLAB saves class numbers as a column; 0 and 1 alone could be one label that rows have or lack."""
+    columns = {part: (numbers % 2)[:, None] for part, numbers in NUMBERS.items()}
+    flat = {part: column.reshape(-1) for part, column in columns.items()}
+    assert scored(tmp_path, words(tmp_path, CODES, columns)) == scored(tmp_path, words(tmp_path, CODES, flat))
+    told = capsys.readouterr().err
+    assert told.startswith("warning: labels: one column of 0 and 1 is read as class numbers")
+    assert told.count("\n") == 1
+
+
 def test_one_query_with_multi_hot_labels_is_no_row_of_class_numbers(tmp_path):
     codes, hot = CODES | {"query": CODES["query"][:1]}, HOT | {"query": HOT["query"][:1]}
     found = scored(tmp_path, words(tmp_path, codes, hot))

@@ -41,6 +41,12 @@ def test_a_name_after_a_colon_picks_the_array(tmp_path):
         read_array(f"{tmp_path / 'a:b.npz'}:e", "codes")
 
 
+def test_a_name_is_not_ignored_where_there_are_none(tmp_path):
+    for name in files(tmp_path):
+        with pytest.raises(UsageError, match="'nobody'"):
+            read_array(f"{tmp_path / name}:nobody", "wanted")
+
+
 BAD = {
     "text.txt": (b"1 2", "unknown kind of file"),
     "bare": (b"1 2", "unknown kind of file"),
