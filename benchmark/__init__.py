@@ -7,7 +7,7 @@ from benchmark.conformance import check_dataset, check_method
 from benchmark.contracts import Split, Splits, as_multi_hot
 from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
 from benchmark.evaluation.counting import count
-from benchmark.evaluation.metrics import evaluate
+from benchmark.evaluation.metrics import evaluate, score_counts
 from benchmark.registry import get_dataset, get_method, register_dataset, register_method
 from benchmark.similarity import Degrees, LabelSimilarity, PairSimilarity, Similarity
 
@@ -31,4 +31,5 @@ __all__ = [
     "get_method",
     "register_dataset",
     "register_method",
+    "score_counts",
 ]

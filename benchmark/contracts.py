@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 import numpy as np
 
 from benchmark.errors import UsageError
+from benchmark.labels import as_multi_hot
 from benchmark.similarity import LabelSimilarity, Similarity
 
 Family = Literal["data-independent", "unsupervised", "supervised", "deep", "control"]
@@ -43,31 +44,6 @@ class ImageSubset:
 
     def __getitem__(self, index: int, /) -> np.ndarray:
         return self.images[int(self.indices[index])]
-
-
-def as_multi_hot(labels: Any, classes: int | None = None) -> np.ndarray:
-    """Class numbers (n,) or multi-hot (n, c) as a bool array (n, c); class number -1 means unlabelled."""
-    array = np.asarray(labels)
-    if array.ndim == 1:
-        if not np.issubdtype(array.dtype, np.integer):
-            raise UsageError(f"labels: class numbers of type {array.dtype}, expected integers")
-        if array.size and array.min() < -1:
-            raise UsageError(f"labels: class number {array.min()}, expected -1 (unlabelled) or more")
-        highest = int(array.max(initial=-1))
-        width = highest + 1 if classes is None else classes
-        if highest >= width:
-            raise UsageError(f"labels: class number {highest}, expected less than {width}")
-        hot = np.zeros((len(array), width), bool)
-        labelled = np.flatnonzero(array >= 0)
-        hot[labelled, array[labelled]] = True
-        return hot
-    if array.ndim != 2:
-        raise UsageError(f"labels: {array.ndim} dimensions, expected (n,) class numbers or (n, c) multi-hot")
-    if array.dtype != bool and not np.isin(array, (0, 1)).all():
-        raise UsageError("labels: a multi-hot array may hold 0 and 1 only")
-    if classes is not None and array.shape[1] != classes:
-        raise UsageError(f"labels: {array.shape[1]} columns, expected {classes}")
-    return array.astype(bool)
 
 
 @dataclass(frozen=True, eq=False)

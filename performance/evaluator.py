@@ -29,7 +29,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from benchmark import count  # noqa: E402
+from benchmark import count, score_counts  # noqa: E402
 from benchmark.evaluation.codes import pack  # noqa: E402
 
 LISTS = Path(__file__).resolve().parents[2] / "shared" / "data" / "paper_lists.tar.xz"
@@ -100,7 +100,7 @@ def ours(case: Case, query: np.ndarray, database: np.ndarray, threads: int = 1, 
         counts = count(
             query, database, case.query_labels[: len(query)], case.database_labels, kernel=kernel, threads=threads
         )
-        scores = counts.score(case.k)
+        scores = score_counts(counts, case.k)
         curves = scores.precision_recall, scores.precision_at_radius, scores.precision_at_n
         return scores.map, curves, scores.empty_ball_share
 
@@ -310,7 +310,7 @@ def stream(paths: tuple[Path, Path], items: int, queries: int, classes: int, ans
         start = time.thread_time()
         counts = count(codes, paths[0], labels, paths[1], **shape)
         spent = time.thread_time() - start
-        scores = counts.score(5000)
+        scores = score_counts(counts, 5000)
         _ = scores.map, scores.precision_recall, scores.precision_at_radius, scores.precision_at_n
     answer.put((spent / (queries * items) * 1e9, memory.extra))
 

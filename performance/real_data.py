@@ -30,7 +30,6 @@ from benchmark.deep.network import Normalise
 from benchmark.deep.rows import ImageRows
 from benchmark.deep.trainer import outputs
 from benchmark.evaluation.codes import health
-from benchmark.evaluation.metrics import class_map, group_map
 from benchmark.seeds import generator
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -93,7 +92,7 @@ def score(method: Any, splits: Splits, cutoff: int) -> dict[str, float]:
     query, database = splits.query.labels, splits.database.labels
     scores = evaluate(codes["query"], codes["database"], query, database, k=cutoff)
     assert splits.train.labels is not None
-    groups = group_map(scores.ap, query, class_groups(splits.train.labels.sum(axis=0)))
+    groups = scores.group_map(class_groups(splits.train.labels.sum(axis=0)))
     return {"all": scores.map, **groups, "constant": health(codes["database"])["constant_bits"]}
 
 
@@ -220,7 +219,7 @@ def validated(train: Split, folds: np.ndarray, method: str, bits: int, steps: in
         except TrainingFailed:
             return float("nan")
         codes = [fitted.encode(part.visible("images", "nothing")) for part in (held, kept)]
-        scores.append(np.nanmean(class_map(evaluate(*codes, held.labels, kept.labels).ap, held.labels)))
+        scores.append(np.nanmean(evaluate(*codes, held.labels, kept.labels).class_map))
     return float(np.mean(scores))
 
 

@@ -6,15 +6,15 @@ part.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
-from benchmark.contracts import as_multi_hot
 from benchmark.errors import UsageError
+from benchmark.labels import as_multi_hot, class_count, holds_class_numbers, warn_if_ambiguous
 
 MAP_CUTOFF = 1000  # where the file does not say
 
@@ -72,21 +72,26 @@ class FeatureFile:
     def labels(self, parts: Sequence[str]) -> dict[str, np.ndarray]:
         """Multi-hot labels of one width, one row per row of features."""
         raw = {part: self.arrays[f"{part}_labels"] for part in parts}
+        first = raw[parts[0]]
         for part, array in raw.items():
             rows = len(self.arrays[f"{part}_features"])
             if array.ndim not in (1, 2) or len(array) != rows:
                 self.fault(f"{part}_labels", f"shape {array.shape}, expected {rows} rows as {part}_features")
-            if array.ndim != raw[parts[0]].ndim:
-                kinds = ["class numbers" if a.ndim == 1 else "multi-hot" for a in (array, raw[parts[0]])]
+            if holds_class_numbers(array) != holds_class_numbers(first):
+                kinds = ["class numbers" if holds_class_numbers(one) else "multi-hot" for one in (array, first)]
                 self.fault(f"{part}_labels", f"{kinds[0]}, but {parts[0]}_labels is {kinds[1]}; use one of both")
-        classes = _classes(list(raw.values()))
-        found = {}
-        for part, array in raw.items():
-            try:
-                found[part] = as_multi_hot(array, classes)
-            except UsageError as error:
-                self.fault(f"{part}_labels", error)
-        return found
+        if holds_class_numbers(first):
+            warn_if_ambiguous(*raw.values())
+            raw = {part: array.reshape(-1) for part, array in raw.items()}
+        counts = {part: self._checked(class_count, part, array) for part, array in raw.items()}
+        classes = max(counts.values()) if holds_class_numbers(first) else counts[parts[0]]
+        return {part: self._checked(as_multi_hot, part, array, classes) for part, array in raw.items()}
+
+    def _checked(self, read: Callable[..., Any], part: str, *arguments: Any) -> Any:
+        try:
+            return read(*arguments)
+        except UsageError as error:
+            self.fault(f"{part}_labels", error)
 
     def names(self, name: str, count: int) -> list[str] | None:
         """Names of classes or rows, `count` of them; None where the file has none."""
@@ -96,15 +101,6 @@ class FeatureFile:
         if len(found) != count:
             self.fault(name, f"{len(found)} names, expected {count}")
         return found
-
-
-def _classes(arrays: list[np.ndarray]) -> int | None:
-    """How many classes the labels of all parts have together."""
-    if arrays[0].ndim == 2:
-        return int(arrays[0].shape[1])
-    if any(array.dtype.kind not in "iu" for array in arrays):
-        return None
-    return 1 + max(int(array.max(initial=-1)) for array in arrays)
 
 
 def _open(path: Path) -> Any:

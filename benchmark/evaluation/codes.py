@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.errors import InvalidCodes
+from benchmark.arrays import as_array
+from benchmark.errors import InvalidCodes, UsageError
 
 MAX_BITS = 512
 
@@ -25,9 +26,10 @@ def check_codes(codes: Any, bits: int | None = None, rows: int | None = None, na
 
 def pack_any(codes: Any, bits: int | None = None, name: str = "codes") -> tuple[np.ndarray, int]:
     """Codes over {-1, +1}, {0, 1} or bool, or, where `bits` is given, perhaps already packed: (packed, bits)."""
-    if bits is not None and (bits == 1 or np.shape(codes)[1:] != (bits,)):
-        return _check_packed(codes, bits, name), bits
-    array = _check_shape(codes, None, None, name)
+    array = _as_array(codes, name)
+    if bits is not None and (array.shape[1:] != (bits,) or (bits == 1 and _is_packed_bit(array))):
+        return _check_packed(array, bits, name), bits
+    array = _check_shape(array, None, None, name)
     if array.dtype != bool and not _holds_only(array, -1, 1) and not _holds_only(array, 0, 1):
         raise InvalidCodes(f"{name}: {_fault(array)}, expected -1 and +1 (or 0 and 1)")
     return pack(array), array.shape[1]
@@ -75,8 +77,20 @@ def health(codes: np.ndarray) -> dict[str, Any]:
     }
 
 
+def _as_array(codes: Any, name: str) -> np.ndarray:
+    try:
+        return as_array(codes, name)
+    except UsageError as error:
+        raise InvalidCodes(str(error)) from error
+
+
+def _is_packed_bit(array: np.ndarray) -> bool:
+    """Whether codes of one bit are packed: a byte is then 128 or 0, and 0 means the same both ways."""
+    return array.dtype == np.uint8 and bool((array > 1).any())
+
+
 def _check_shape(codes: Any, bits: int | None, rows: int | None, name: str) -> np.ndarray:
-    array = np.asarray(codes)
+    array = _as_array(codes, name)
     if array.ndim != 2:
         raise InvalidCodes(f"{name}: shape {array.shape}, expected (rows, bits)")
     if array.dtype.kind not in "biuf":
@@ -95,7 +109,7 @@ def _check_bits(bits: int, name: str) -> None:
 
 
 def _check_packed(packed: Any, bits: int, name: str) -> np.ndarray:
-    array = np.asanyarray(packed)
+    array = _as_array(packed, name)
     _check_bits(bits, name)
     width = -(-bits // 8)
     if array.ndim != 2 or array.dtype != np.uint8 or array.shape[1] != width:

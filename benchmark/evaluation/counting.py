@@ -2,27 +2,25 @@
 
 Everything a retrieval benchmark reports is a function of these counts (see `metrics`). They are integers and
 additive over the database, so that one array, a stream of shards and a cluster give the same numbers exactly.
-The numpy path below is the reference; `kernel` holds the compiled one, `shards` the ways to give a database.
+The numpy path below is the reference; `kernel` holds the compiled one, `queries` and `shards` the ways to give both
+sides.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from benchmark.contracts import as_multi_hot
 from benchmark.errors import UsageError
-from benchmark.evaluation.codes import pack_any, words
+from benchmark.evaluation.codes import words
+from benchmark.evaluation.queries import Queries, read_queries
 from benchmark.evaluation.shards import Layout, Shard, Tile, shards_of
-
-if TYPE_CHECKING:
-    from benchmark.evaluation.metrics import Scores
 
 EVALUATOR_VERSION = 1
 KERNEL_PAIRS = 5 * 10**7  # from this many on the compiled kernel pays for its start
@@ -34,11 +32,13 @@ Kernel = Literal["numpy", "numba"]
 class Counts:
     """`counts[query, distance, g]`: database items at that distance that are not relevant (g = 0) or relevant (1).
 
-    Counted with `graded=True`, g is the number of labels shared. `a + b` is the count over both databases.
+    Counted with `graded=True`, g is the number of labels shared. `a + b` is the count over both databases. Scores are
+    read off by `metrics.score_counts`; `query_labels` are kept for scores per class.
     """
 
     counts: np.ndarray
     graded: bool = False
+    query_labels: np.ndarray | None = None  # (queries, classes) bool
 
     @property
     def bits(self) -> int:
@@ -66,30 +66,7 @@ class Counts:
                 f"counts: shapes {self.counts.shape} and {other.counts.shape} cannot be added; "
                 "expected the same queries, bits and grades"
             )
-        return Counts(self.counts + other.counts, self.graded)
-
-    def score(self, k: int | None = None, **conventions: Any) -> Scores:
-        """The metrics read off these counts; see `metrics.score_counts` for the conventions."""
-        from benchmark.evaluation.metrics import score_counts  # metrics is the later room
-
-        return score_counts(self, k, **conventions)
-
-
-@dataclass(frozen=True, eq=False)
-class Queries:
-    """The query side, ready to be counted against any part of a database laid out as told."""
-
-    packed: np.ndarray  # (q, bytes) uint8
-    labels: np.ndarray  # (q, classes) bool
-    grades: int  # 2, or 1 + the most labels a query has
-    layout: Layout
-
-    @property
-    def bits(self) -> int:
-        return self.layout.bits
-
-    def empty_counts(self) -> np.ndarray:
-        return np.zeros((len(self.packed), self.bits + 1, self.grades), np.int64)
+        return replace(self, counts=self.counts + other.counts)
 
 
 def count(
@@ -107,23 +84,35 @@ def count(
 ) -> Counts:
     """Count database items by Hamming distance and relevance for every query.
 
-    Codes are (n, bits) over {-1, +1} or {0, 1}; where `bits` is given they may be packed (`codes.pack`). Labels are
-    class numbers (n,), -1 meaning unlabelled, or multi-hot (n, classes); where `classes` is given the latter may be
-    packed too. Relevant means: shares at least one label.
+    Relevant means: shares at least one label. Arrays may be numpy arrays, lists, or tensors of any type, device and
+    graph. Codes are (n, bits) over {-1, +1} or {0, 1}. Labels are class numbers (n,) or (n, 1), -1 meaning unlabelled,
+    lists of class numbers per row, or multi-hot (n, classes): see `as_multi_hot` for how each form is told apart.
+    The database may also be paths of .npy files (read tile by tile), or an iterable of shards, each a pair (codes,
+    labels) of any of those; then `database_labels` stays None.
 
-    The database may be arrays, paths of .npy files (read tile by tile), or an iterable of shards, each a pair (codes,
-    labels) of those; then `database_labels` stays None. With a Dask `client` its workers count the shards.
-    graded: count by the number of shared labels. kernel: "numpy" or "numba"; None chooses by the number of pairs.
-    threads: of the compiled kernel; None means all cores.
+    bits: where given, codes may be packed, `np.packbits(codes > 0, axis=1)`.
+    classes: how many there are; where given (and more than 8), multi-hot labels may be packed in the same way.
+    graded: count by the number of shared labels, which NDCG and ACG need.
+    kernel: "numpy" or "numba"; None chooses by the number of pairs. threads: of the latter; None means all cores.
+    client: a Dask client, whose workers then count the shards.
     """
-    if kernel not in (None, "numpy", "numba"):
-        raise UsageError(f"kernel: {kernel!r}, expected 'numpy', 'numba' or None")
+    _check_options(bits, classes, kernel, threads)
     shards = shards_of(database_codes, database_labels)
     head = [shard for _, shard in zip(range(2), shards, strict=False)]
-    queries = _queries(query_codes, query_labels, bits, classes, head[0] if head else None, graded)
+    queries = read_queries(query_codes, query_labels, bits, classes, head[0] if head else None, graded)
     if client is not None:
-        return Counts(_count_on(client, queries, head, shards, kernel), graded)
-    return Counts(count_shards(queries, chain(head, shards), kernel, threads), graded)
+        totals = _count_on(client, queries, head, shards, kernel)
+    else:
+        totals = count_shards(queries, chain(head, shards), kernel, threads)
+    return Counts(totals, graded, queries.labels)
+
+
+def _check_options(bits: int | None, classes: int | None, kernel: str | None, threads: int | None) -> None:
+    if kernel not in (None, *get_args(Kernel)):
+        raise UsageError(f"kernel: {kernel!r}, expected 'numpy', 'numba' or None")
+    for name, value in (("bits", bits), ("classes", classes), ("threads", threads)):
+        if value is not None and not (isinstance(value, (int, np.integer)) and value >= 1):
+            raise UsageError(f"{name}: {value!r}, expected a whole number of 1 or more, or None")
 
 
 def count_shards(
@@ -138,42 +127,6 @@ def count_shards(
         for tile in queries.layout.tiles(shard):
             add(tile, totals)
     return totals
-
-
-def _queries(
-    codes: Any, labels: Any, bits: int | None, classes: int | None, example: Shard | None, graded: bool
-) -> Queries:
-    """Check the query side; `example` tells the number of classes where query labels are class numbers."""
-    packed, width = pack_any(codes, bits, "query codes")
-    if not len(packed):
-        raise UsageError("query codes: no rows, expected at least one query")
-    known = classes
-    if known is None and np.ndim(labels) == 1 and example is not None:
-        known = example.classes
-    hot = _multi_hot(labels, known)
-    if len(hot) != len(packed):
-        raise UsageError(f"query labels: {len(hot)} rows, expected {len(packed)} as the query codes have")
-    most = int(hot.sum(axis=1).max(initial=0))
-    layout = Layout(
-        bits=width,
-        classes=hot.shape[1],
-        packed_codes=bits is not None,
-        packed_labels=classes is not None,
-        other_classes=classes is None and np.ndim(labels) == 1,
-    )
-    return Queries(packed, hot, max(2, most + 1) if graded else 2, layout)
-
-
-def _multi_hot(labels: Any, classes: int | None) -> np.ndarray:
-    """Query labels as multi-hot bool, unpacked where they come packed."""
-    array = np.asarray(labels)
-    if classes is not None and array.dtype == np.uint8 and array.shape[1:] == (-(-classes // 8),) != (classes,):
-        return np.unpackbits(array, axis=1, count=classes).astype(bool)
-    try:
-        hot = as_multi_hot(array, classes)
-    except UsageError as error:
-        raise UsageError(f"query {error}") from error
-    return hot if hot.shape[1] else np.zeros((len(hot), 1), bool)  # class numbers, all of them "unlabelled"
 
 
 # --- kernels -------------------------------------------------------------------------------------------------------
@@ -266,7 +219,7 @@ def ranked_relevance(
     Needs the whole database at hand, a few hundred bytes per item at most.
     """
     shard = next(shards_of(database_codes, database_labels))
-    queries = _queries(query_codes, query_labels, bits, classes, shard, False)
+    queries = read_queries(query_codes, query_labels, bits, classes, shard, False)
     tiles = list(queries.layout.tiles(shard))
     columns = _columns(np.concatenate([tile.labels for tile in tiles]), queries.layout.classes)
     database_words = words(np.concatenate([tile.packed for tile in tiles]), queries.bits)

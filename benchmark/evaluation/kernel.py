@@ -1,25 +1,23 @@
-"""The compiled counting kernel: the same integers as `evaluator.count_tile_numpy`, some fifteen times sooner.
+"""The compiled counting kernel: the same integers as `counting.count_tile_numpy`, some fifteen times sooner.
 
 Bit-sliced: a tile of the database is turned into bit planes (plane p holds bit p of 512 items at a time), so that
 distances are added up and counted for 512 items at once and nothing is ever scattered into a histogram. Relevance is
 one more plane: the OR of the planes of the query's labels. `kernel_vector` has the two inner loops and explains them;
-here is what surrounds them. Importing this module imports numba: only the evaluator does, and only when it pays.
+here is what surrounds them. Importing this module imports numba: only `counting` does, and only when it pays.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import config, njit
 
 from benchmark.evaluation.codes import words
 from benchmark.evaluation.kernel_vector import BLOCK, LANES, LEVELS_PER_STEP, PLANES_PER_STEP, add_planes, count_levels
-
-if TYPE_CHECKING:
-    from benchmark.evaluation.counting import Queries
-    from benchmark.evaluation.shards import Tile
+from benchmark.evaluation.queries import Queries
+from benchmark.evaluation.shards import Tile
 
 # First 8 digits of the sha256 of kernel_vector.py. Numba's disk cache looks at this file only, so a change over there
 # must show here; a test compares.

@@ -2,7 +2,8 @@
 
 Hamming distances tie massively. A *level* is one distance of one query; items in it have no order, so each score is
 the exact expectation over all orders (`ties="expected"`), or its bound over them ("best", "worst"), or the order of
-the database ("stable", which needs the codes: see `evaluate`). Counting lives in `evaluator`.
+the database ("stable", which needs the codes: see `evaluate`). `Scores.to_dict` and `Scores.curves` are the one table
+of metric names, that of records, of `score` and of reports. Counting lives in `counting`.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from benchmark.contracts import as_multi_hot
+from benchmark.arrays import as_array
 from benchmark.errors import UsageError
-from benchmark.evaluation.counting import Counts, count, ranked_relevance
+from benchmark.evaluation.counting import Counts, Kernel, count, ranked_relevance
 from benchmark.evaluation.ties import (
     Curve,
     Denominator,
@@ -47,19 +48,45 @@ def evaluate(
     denominator: Denominator = "hits",
     empty: Empty = "zero",
     n: Sequence[int] | None = None,
-    **counting: Any,
+    bits: int | None = None,
+    classes: int | None = None,
+    graded: bool = False,
+    kernel: Kernel | None = None,
+    threads: int | None = None,
+    client: Any = None,
 ) -> Scores:
-    """Score codes against labels: `count`, then `score_counts`. `counting` goes to `count`."""
+    """Score how well codes retrieve items that share a label with the query; nothing is sorted, ties are exact.
+
+    query_codes, database_codes: (n, bits) over {-1, +1} or {0, 1}: arrays, lists, or tensors of any type, device and
+        graph; with `bits`, packed ones. The database may also be the path of an .npy file, or an iterable of shards.
+    query_labels, database_labels: class numbers, (n,) or a column (n, 1), -1 meaning unlabelled; lists of class
+        numbers per row; or multi-hot (n, classes). How these are told apart is said at `as_multi_hot`: one column
+        of numbers is class numbers, one column of bool is multi-hot. Leave out the latter where the database is an
+        iterable of shards, pairs (codes, labels).
+    k: cut-off of MAP@k, NDCG@k and ACG@k; None, or more than the database holds, means all of it.
+    ties: of items at one distance: "expected", the exact mean over all their orders; "best" and "worst", the bounds
+        over them; "stable", the order of the database, which needs all of it at hand.
+    denominator: of AP@k: "hits", the relevant found in the top k (the literature's); "min_k_relevant", the lesser of
+        k and all relevant; "relevant", all relevant.
+    empty: a query without any relevant item in the database is skipped (nan in `ap`), one without any in its top k
+        counts 0 ("zero"); "skip" leaves out both, the second where no tie order has a hit; "zero_all" counts both 0.
+    n: the N of P@N and recall@N, default 100, 200, ..., 1000; values above the database size become that size.
+    bits: codes may come packed, `np.packbits(codes > 0, axis=1)`, and have this many bits.
+    classes: how many there are, where labels do not tell; more than 8, multi-hot labels may be packed likewise.
+    graded: count by the number of shared labels, which `ndcg` and `acg` need.
+    kernel: "numpy" or "numba"; None takes the compiled one where it pays. Both give the same integers.
+    threads: of the compiled kernel; None means all cores.
+    client: a Dask client, whose workers then count.
+    """
+    _check_conventions(k, ties, denominator, empty)
     if ties == "stable" and database_labels is None:
         raise UsageError('ties: "stable" ranks the whole database and cannot do so in shards; give arrays or files')
-    counts = count(query_codes, database_codes, query_labels, database_labels, **counting)
+    arrays = query_codes, database_codes, query_labels, database_labels
+    counts = count(*arrays, bits=bits, classes=classes, graded=graded, kernel=kernel, threads=threads, client=client)
     if ties != "stable":
         return score_counts(counts, k, ties=ties, denominator=denominator, empty=empty, n=n)
     scores = score_counts(counts, k, denominator=denominator, empty=empty, n=n)
-    depth = max(scores.k, int(scores.n.max()))
-    given = {name: counting[name] for name in ("bits", "classes") if name in counting}
-    ranking = ranked_relevance(query_codes, database_codes, query_labels, database_labels, depth, **given)
-    return replace(scores, ties=ties, order=StableOrder.of(ranking, scores.k, scores.n))
+    return in_database_order(scores, *arrays, bits=bits, classes=classes)
 
 
 def score_counts(
@@ -71,26 +98,29 @@ def score_counts(
     empty: Empty = "zero",
     n: Sequence[int] | None = None,
 ) -> Scores:
-    """Scores under named conventions.
-
-    k: cut-off of AP; None, or more than the database holds, means all of it.
-    denominator: of AP@k: "hits" (relevant found in the top k, the literature's), "min_k_relevant" (the lesser of k
-    and all relevant) or "relevant" (all relevant).
-    empty: a query without any relevant item in the database is skipped (nan in `ap`), one without any in its top k
-    counts 0 ("zero"); "skip" leaves out both, the second where no tie order has a hit; "zero_all" counts both as 0.
-    n: the N of P@N, default 100 to 1000; values above the database size become that size.
-    """
-    _check_choice("ties", ties, Ties)
-    _check_choice("denominator", denominator, Denominator)
-    _check_choice("empty", empty, Empty)
+    """Scores read off counts, under the conventions of `evaluate`; all but ties="stable", which needs the codes."""
+    _check_conventions(k, ties, denominator, empty)
     if ties == "stable":
         raise UsageError('ties: "stable" needs the order of the database; call evaluate(..., ties="stable")')
     size = counts.database_size
     if not size:
         raise UsageError("database codes: no rows, expected at least one item to score against")
-    if k is not None and k < 1:
-        raise UsageError(f"k: {k}, expected 1 or more, or None for the whole database")
-    return Scores(counts, min(k or size, size), ties, denominator, empty, _cut_offs(n, size))
+    return Scores(counts, min(int(k or size), size), ties, denominator, empty, _cut_offs(n, size))
+
+
+def in_database_order(
+    scores: Scores,
+    query_codes: Any,
+    database_codes: Any,
+    query_labels: Any,
+    database_labels: Any,
+    bits: int | None = None,
+    classes: int | None = None,
+) -> Scores:
+    """The same scores with ties in the order of the database, whose codes and labels must be those counted."""
+    depth = max(scores.k, int(scores.n.max()))
+    ranking = ranked_relevance(query_codes, database_codes, query_labels, database_labels, depth, bits, classes)
+    return replace(scores, ties="stable", order=StableOrder.of(ranking, scores.k, scores.n))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,24 +148,28 @@ class StableOrder:
         return self.precisions / np.maximum(bound, 1)
 
 
-def _check_choice(name: str, value: str, kind: Any) -> None:
-    if value not in get_args(kind):
-        raise UsageError(f"{name}: {value!r}, expected one of {', '.join(map(repr, get_args(kind)))}")
+def _check_conventions(k: int | None, ties: Ties, denominator: Denominator, empty: Empty) -> None:
+    for name, value, kind in (("ties", ties, Ties), ("denominator", denominator, Denominator), ("empty", empty, Empty)):
+        if value not in get_args(kind):
+            raise UsageError(f"{name}: {value!r}, expected one of {', '.join(map(repr, get_args(kind)))}")
+    if k is not None and not (isinstance(k, (int, np.integer)) and k >= 1):
+        raise UsageError(f"k: {k!r}, expected a whole number of 1 or more, or None for the whole database")
 
 
 def _cut_offs(n: Sequence[int] | None, size: int) -> np.ndarray:
-    wanted = np.asarray(DEFAULT_N if n is None else n, np.int64)
-    if wanted.ndim != 1 or not wanted.size or wanted.min() < 1:
-        raise UsageError(f"n: {n}, expected a list of cut-offs of 1 or more")
-    return np.unique(np.minimum(wanted, size))
+    wanted = as_array(DEFAULT_N if n is None else n, "n")
+    if wanted.ndim != 1 or not wanted.size or wanted.dtype.kind not in "iu" or wanted.min() < 1:
+        raise UsageError(f"n: {n}, expected a list of cut-offs, whole numbers of 1 or more")
+    return np.unique(np.minimum(wanted, size)).astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores:
     """Every metric of one counting pass, computed when asked for.
 
     Means of AP and recall run over the queries that have a relevant item (but see `empty`), means of precision over
-    all queries. With no such query at all they are nan, and `queries` is 0.
+    all queries. With no such query at all they are nan, and `queries` is 0. `print(scores)` shows the single numbers
+    with their conventions, `to_dict()` gives them, `curves()` the arrays.
     """
 
     counts: Counts
@@ -266,6 +300,80 @@ class Scores:
         if not self.counts.graded:
             raise UsageError(f"{name}: needs counts by the number of shared labels; count with graded=True")
 
+    @cached_property
+    def class_map(self) -> np.ndarray:
+        """MAP@k over the queries of each class, nan for a class without; a query counts in each of its classes."""
+        if self.counts.query_labels is None:
+            raise UsageError("class_map: these counts came without the queries' labels; count with them")
+        member = self.counts.query_labels & np.isfinite(self.ap)[:, None]
+        size = member.sum(axis=0)
+        total = np.where(member, np.nan_to_num(self.ap)[:, None], 0.0).sum(axis=0)
+        return np.where(size > 0, total / np.maximum(size, 1), np.nan)
+
+    def group_map(self, groups: Mapping[str, Sequence[int]]) -> dict[str, float]:
+        """Macro MAP@k per group of classes (`{"head": [3, 7], ...}`): the mean of the group's class MAPs."""
+        return {name: _mean(self.class_map[np.asarray(members, np.int64)]) for name, members in groups.items()}
+
+    # --- under the names of a record ---
+
+    def to_dict(self) -> dict[str, float | int | str | None]:
+        """The single numbers and the conventions they follow, as JSON can hold them; None where a number is nan."""
+        found = {
+            "map": self.map,
+            "k": self.k,
+            "ties": self.ties,
+            "denominator": self.denominator,
+            "empty": self.empty,
+            "precision_at_radius_2": float(self.precision_at_radius[min(BALL, self.counts.bits)]),
+            "empty_ball_share": self.empty_ball_share,
+            "chance_map": self.chance_map,
+            "queries": self.queries,
+            "skipped_queries": self.skipped,
+        }
+        if self.counts.graded:
+            found |= {"ndcg": self.ndcg, "acg": self.acg}
+        return {name: None if value != value else value for name, value in found.items()}
+
+    def other_maps(self) -> dict[str, float]:
+        """The same codes under other rules: MAP over the whole database, and the bounds of MAP@k over tie orders."""
+        rules: dict[str, dict[str, Any]] = {
+            "map_all": {"k": self.counts.database_size, "ties": "expected"},
+            "map_best": {"ties": "best"},
+            "map_worst": {"ties": "worst"},
+        }
+        return {name: replace(self, order=None, **rule).map for name, rule in rules.items()}
+
+    def curves(self) -> dict[str, np.ndarray]:
+        """AP per query and the points of every curve."""
+        recall, precision = self.precision_recall
+        return {
+            "ap": self.ap,
+            "recall": recall,
+            "precision": precision,
+            "precision_at_radius": self.precision_at_radius,
+            "recall_at_radius": self.recall_at_radius,
+            "items_at_radius": self.items_at_radius,
+            "n": self.n,
+            "precision_at_n": self.precision_at_n,
+            "recall_at_n": self.recall_at_n,
+        }
+
+    def __repr__(self) -> str:
+        """One line per number, each with its convention."""
+        rule = f"ties: {self.ties}, denominator: {self.denominator}, empty: {self.empty}"
+        ball = min(BALL, self.counts.bits)
+        rows = [
+            (f"MAP@{self.k}", self.map, f"{rule}; mean of {self.queries} queries, {self.skipped} skipped"),
+            (f"MAP@{self.k} by chance", self.chance_map, "a random ranking"),
+            (f"P@H<={ball}", float(self.precision_at_radius[ball]), "empty balls count 0"),
+            ("empty balls", self.empty_ball_share, f"share of queries with no item in H<={ball}"),
+            (f"P@{self.n[-1]}", float(self.precision_at_n[-1]), f"ties: {self.ties}; curves() has all N"),
+        ]
+        if self.counts.graded:
+            rows.append((f"NDCG@{self.k}", self.ndcg, "gain 2^shared - 1, ties: expected"))
+            rows.append((f"ACG@{self.k}", self.acg, "mean number of shared labels, ties: expected"))
+        return "\n".join(f"{name:20} {value:.4f}  ({about})" for name, value, about in rows)
+
 
 def _mean(values: np.ndarray) -> float:
     finite = values[np.isfinite(values)]
@@ -280,25 +388,8 @@ def _mean_rows(hits: np.ndarray, total: np.ndarray) -> np.ndarray:
     return (hits[has] / total[has, None]).mean(axis=0)
 
 
-# --- macro scores --------------------------------------------------------------------------------------------------
-
-
-def class_map(ap: np.ndarray, query_labels: Any) -> np.ndarray:
-    """Mean of `ap` over the queries of each class, nan for a class without; a query counts in each of its classes."""
-    member = as_multi_hot(query_labels) & np.isfinite(ap)[:, None]
-    size = member.sum(axis=0)
-    total = np.where(member, np.nan_to_num(ap)[:, None], 0.0).sum(axis=0)
-    return np.where(size > 0, total / np.maximum(size, 1), np.nan)
-
-
-def group_map(ap: np.ndarray, query_labels: Any, groups: Mapping[str, Sequence[int]]) -> dict[str, float]:
-    """Macro MAP per group of classes (`{"head": [3, 7], ...}`): the mean of the group's class MAPs."""
-    per_class = class_map(ap, query_labels)
-    return {name: _mean(per_class[np.asarray(members, np.int64)]) for name, members in groups.items()}
-
-
 def chance_map(query_labels: Any, database_labels: Any, k: int | None = None, **conventions: Any) -> float:
     """MAP@k of a random ranking: everything at one distance, so exact in closed form."""
-    queries, database = len(np.asarray(query_labels)), len(np.asarray(database_labels))
-    same = count(np.ones((queries, 1)), np.ones((database, 1)), query_labels, database_labels)
+    codes = np.ones((len(query_labels), 1)), np.ones((len(database_labels), 1))
+    same = count(*codes, query_labels, database_labels)
     return score_counts(same, k, **conventions).map

@@ -1,12 +1,12 @@
 """The database side of a count: arrays, .npy files or a stream of them, cut into tiles of packed codes and labels.
 
 A tile is small enough for the cache; a file is read tile by tile, so that a database may exceed the memory.
-Counting lives in `evaluator`.
+The queries' side is `queries`; counting lives in `counting`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.contracts import as_multi_hot
+from benchmark.arrays import as_array
 from benchmark.errors import UsageError
 from benchmark.evaluation.codes import pack_any
+from benchmark.labels import LabelLists, as_multi_hot, could_be_lists, holds_class_numbers, read_labels
 
 TILE = 65_536  # items: their bit planes stay in the second-level cache
 LABEL_BYTES = 2**25  # fewer items where there are so many classes that a tile's labels would take more than this
@@ -38,13 +39,14 @@ class FileRows:
     start: int
     stop: int
     shape: tuple[int, ...]
+    dtype: np.dtype
 
     @classmethod
     def whole(cls, path: Path) -> FileRows:
-        shape = _mapped(path).shape
-        if not shape:
+        array = _mapped(path)
+        if not array.shape:
             raise UsageError(f"{path}: a single number, expected an array of rows")
-        return cls(path, 0, shape[0], shape)
+        return cls(path, 0, array.shape[0], array.shape, array.dtype)
 
     def __len__(self) -> int:
         return self.stop - self.start
@@ -54,7 +56,7 @@ class FileRows:
         return np.array(_mapped(self.path)[self.start + first : self.start + last])
 
     def part(self, first: int, last: int) -> FileRows:
-        return FileRows(self.path, self.start + first, self.start + last, (last - first, *self.shape[1:]))
+        return FileRows(self.path, self.start + first, self.start + last, (last - first, *self.shape[1:]), self.dtype)
 
 
 def _mapped(path: Path) -> np.ndarray:
@@ -69,16 +71,22 @@ class Shard:
     """A part of the database: codes and labels of the same rows."""
 
     codes: np.ndarray | FileRows
-    labels: np.ndarray | FileRows
+    labels: np.ndarray | FileRows | LabelLists
+    could_be_lists: bool = False  # the labels are multi-hot, but see `labels.could_be_lists`
 
     @classmethod
     def of(cls, codes: Any, labels: Any) -> Shard:
-        shard = cls(_source(codes), _source(labels))
-        if len(shard.codes) != len(shard.labels):
-            raise UsageError(
-                f"database labels: {len(shard.labels)} rows, expected {len(shard.codes)} as the database codes have"
-            )
-        return shard
+        rows = _from(codes, lambda data: as_array(data, "database codes"))
+        try:
+            own = _from(labels, read_labels)
+        except UsageError as error:
+            raise UsageError(str(error).replace("labels", "database labels", 1)) from error
+        for data, name in ((rows, "codes"), (own, "labels")):
+            if not isinstance(data, LabelLists) and not data.shape:
+                raise UsageError(f"database {name}: {data!r} is not an array of rows")
+        if len(rows) != len(own):
+            raise UsageError(f"database labels: {len(own)} rows, expected {len(rows)} as the database codes have")
+        return cls(rows, own, not isinstance(own, FileRows) and could_be_lists(labels, own))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -92,19 +100,17 @@ class Shard:
     @property
     def classes(self) -> int | None:
         """The number of label columns; None for class numbers."""
-        return self.labels.shape[1] if len(self.labels.shape) == 2 else None
+        if isinstance(self.labels, LabelLists) or holds_class_numbers(self.labels):
+            return None
+        return self.labels.shape[1]
 
 
-def _source(data: Any) -> np.ndarray | FileRows:
-    if isinstance(data, (str, Path)):
-        return FileRows.whole(Path(data))
-    array = np.asanyarray(data)
-    if not array.ndim:
-        raise UsageError(f"database: {data!r} is not an array of rows")
-    return array
+def _from(data: Any, read: Callable[[Any], Any]) -> Any:
+    """A path as the rows of its file, anything else as `read` reads it."""
+    return FileRows.whole(Path(data)) if isinstance(data, (str, Path)) else read(data)
 
 
-def _part(source: np.ndarray | FileRows, first: int, last: int) -> np.ndarray | FileRows:
+def _part(source: Any, first: int, last: int) -> Any:
     return source.part(first, last) if isinstance(source, FileRows) else source[first:last]
 
 
@@ -113,7 +119,7 @@ def shards_of(codes: Any, labels: Any) -> Iterator[Shard]:
     if labels is not None:
         yield Shard.of(codes, labels)
         return
-    if isinstance(codes, (str, Path, np.ndarray)):
+    if isinstance(codes, (str, Path)) or hasattr(codes, "shape"):
         raise UsageError("database labels: missing, expected them beside the database codes")
     for number, shard in enumerate(codes):
         if not isinstance(shard, (tuple, list)) or len(shard) != 2:
@@ -129,10 +135,10 @@ class Layout:
     classes: int
     packed_codes: bool  # codes may come packed
     packed_labels: bool
-    other_classes: bool  # class numbers from `classes` on are allowed: classes that no query has
+    other_classes: bool  # the queries gave class numbers: those from `classes` on are classes that no query has
 
     def tiles(self, shard: Shard) -> Iterator[Tile]:
-        size = max(4096, min(TILE, LABEL_BYTES * 8 // max(1, self.classes)))
+        size = max(512, min(TILE, LABEL_BYTES * 8 // max(1, self.classes)))
         for start in range(0, len(shard), size):
             codes, labels = shard.codes[start : start + size], shard.labels[start : start + size]
             packed, bits = pack_any(codes, self.bits if self.packed_codes else None, "database codes")
@@ -140,14 +146,24 @@ class Layout:
                 raise UsageError(f"database codes: {bits} bits, expected {self.bits} as the query codes have")
             yield Tile(packed, self.pack_labels(labels, "database labels"))
 
-    def pack_labels(self, labels: np.ndarray, name: str) -> np.ndarray:
+    def pack_labels(self, labels: np.ndarray | LabelLists, name: str) -> np.ndarray:
         """Class numbers, multi-hot or packed labels as packed ones."""
-        width = -(-self.classes // 8)
-        if self.packed_labels and labels.dtype == np.uint8 and labels.shape[1:] == (width,):
-            return np.asarray(labels)
         try:
-            if labels.ndim == 1 and self.other_classes and labels.dtype.kind in "iu":
-                labels = np.where(labels < self.classes, labels, -1)  # relevant to no query
-            return np.packbits(as_multi_hot(labels, self.classes), axis=1)
+            if are_packed(labels, self.classes if self.packed_labels else None):
+                return np.asarray(labels)
+            return np.packbits(as_multi_hot(labels, self.classes, self.other_classes), axis=1)
         except UsageError as error:
             raise UsageError(str(error).replace("labels", name, 1)) from error
+
+
+def are_packed(labels: np.ndarray | LabelLists, classes: int | None) -> bool:
+    """Whether labels are packed, `np.packbits(multi_hot, axis=1)`, as they may be where `classes` is told."""
+    width = -(-(classes or 0) // 8)
+    if isinstance(labels, LabelLists) or not width or labels.dtype != np.uint8 or labels.shape[1:] != (width,):
+        return False
+    if width == 1:
+        raise UsageError(
+            f"labels: one column of uint8 with classes={classes} may be class numbers or packed; give class numbers "
+            f"as (n,), multi-hot as bool (n, {classes}); packed are taken from 9 classes on"
+        )
+    return True

@@ -44,26 +44,26 @@ class Levels:
         """Of each ball; 0 where it is empty."""
         return self.hits / np.maximum(self.upto, 1)
 
-    def at(self, cut_offs: np.ndarray) -> Cut:
+    def at(self, cut_offs: np.ndarray) -> Crossing:
         """The level into which each (ascending) cut-off falls, for every query: [queries, len(cut_offs)]."""
         reached = np.searchsorted(cut_offs, self.upto, side="right")
         reached[:, -1] = len(cut_offs)
         place = np.repeat(np.arange(self.items.size), np.diff(reached, axis=1, prepend=0).ravel())
-        return self._cut(place.reshape(len(self.items), -1), cut_offs)
+        return self._crossing(place.reshape(len(self.items), -1), cut_offs)
 
-    def inside(self, k: int) -> tuple[np.ndarray, Cut]:
+    def inside(self, k: int) -> tuple[np.ndarray, Crossing]:
         """(query, level) of the levels with something relevant that lie wholly in the top k, as a flat list."""
         place = np.flatnonzero((self.relevant > 0) & (self.upto <= k))
-        return place // self.items.shape[1], self._cut(place, self.upto.ravel()[place])
+        return place // self.items.shape[1], self._crossing(place, self.upto.ravel()[place])
 
-    def _cut(self, place: np.ndarray, cut_off: np.ndarray) -> Cut:
+    def _crossing(self, place: np.ndarray, cut_off: np.ndarray) -> Crossing:
         items, relevant = self.items.ravel()[place], self.relevant.ravel()[place]
         before, hits_before = self.upto.ravel()[place] - items, self.hits.ravel()[place] - relevant
-        return Cut(before, hits_before, items, relevant, cut_off - before)
+        return Crossing(before, hits_before, items, relevant, cut_off - before)
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class Crossing:
     """Levels (one per element) of which the first `slots` places lie before a cut-off; all of them, perhaps."""
 
     before: np.ndarray  # N: items nearer than this level
@@ -81,11 +81,14 @@ class Cut:
     def most(self) -> np.ndarray:
         return np.minimum(self.slots, self.relevant)
 
-    def take(self, rows: np.ndarray) -> Cut:
-        return Cut(self.before[rows], self.hits_before[rows], self.items[rows], self.relevant[rows], self.slots[rows])
+    def take(self, rows: np.ndarray) -> Crossing:
+        return Crossing(*(part[rows] for part in self._parts()))
 
-    def column(self, index: int) -> Cut:
-        return Cut(*(part[:, index] for part in (self.before, self.hits_before, self.items, self.relevant, self.slots)))
+    def column(self, index: int) -> Crossing:
+        return Crossing(*(part[:, index] for part in self._parts()))
+
+    def _parts(self) -> tuple[np.ndarray, ...]:
+        return self.before, self.hits_before, self.items, self.relevant, self.slots
 
     def expected_hits(self) -> np.ndarray:
         return self.slots * self.relevant / np.maximum(self.items, 1)
@@ -166,7 +169,7 @@ def _average_precision(levels: Levels, k: int, ties: Ties, denominator: Denomina
     return result
 
 
-def _expected_by_hits(whole: np.ndarray, cut: Cut) -> np.ndarray:
+def _expected_by_hits(whole: np.ndarray, cut: Crossing) -> np.ndarray:
     """E[(S + E[S_cut | m]) / (R + m)], m the hits among the slots, hypergeometric.
 
     The numerator is S + a m + b m (m-1), so the quotient is b m + c + d / (R+m) and only E[m] and E[1 / (R+m)] are
@@ -182,7 +185,7 @@ def _expected_by_hits(whole: np.ndarray, cut: Cut) -> np.ndarray:
     return b * cut.expected_hits() + constant + d * inverse
 
 
-def _hypergeometric_means(cut: Cut) -> tuple[np.ndarray, np.ndarray]:
+def _hypergeometric_means(cut: Crossing) -> tuple[np.ndarray, np.ndarray]:
     """E[1 / (R+m); R+m > 0] and P(m = 0), in blocks of queries whose m spreads alike."""
     inverse, none = np.empty(len(cut.slots)), np.empty(len(cut.slots))
     share = cut.relevant / cut.items
@@ -196,7 +199,7 @@ def _hypergeometric_means(cut: Cut) -> tuple[np.ndarray, np.ndarray]:
     return inverse, none
 
 
-def _means_in_window(cut: Cut, reach: int) -> tuple[np.ndarray, np.ndarray]:
+def _means_in_window(cut: Crossing, reach: int) -> tuple[np.ndarray, np.ndarray]:
     """The same for one block, on a window around the means.
 
     Chances come from the ratios of neighbours, outward from the centre: full precision at any size, where
@@ -218,7 +221,7 @@ def _means_in_window(cut: Cut, reach: int) -> tuple[np.ndarray, np.ndarray]:
     return (inverse - np.where(hits[:, 0] == 0, none, 0)) / total, none / total
 
 
-def _best_by_hits(whole: np.ndarray, cut: Cut) -> np.ndarray:
+def _best_by_hits(whole: np.ndarray, cut: Crossing) -> np.ndarray:
     """With hits as denominator one hit more can lower AP ([+--] beats [+-+]), so the bound is over m too.
 
     Relevant first, each further hit adds a larger precision than the last: the quotient falls, then rises, so its
@@ -228,7 +231,7 @@ def _best_by_hits(whole: np.ndarray, cut: Cut) -> np.ndarray:
     return np.maximum(*ends)
 
 
-def _worst_by_hits(whole: np.ndarray, cut: Cut) -> np.ndarray:
+def _worst_by_hits(whole: np.ndarray, cut: Crossing) -> np.ndarray:
     """Relevant last, each further hit again adds more than the one before: bisect for the turning point."""
 
     def value(found: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from benchmark.deep.profile import Profile
 from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
 from benchmark.evaluation.codes import check_codes, health, pack
 from benchmark.evaluation.counting import EVALUATOR_VERSION, count
-from benchmark.evaluation.metrics import BALL, Scores, class_map, evaluate, group_map
+from benchmark.evaluation.metrics import Scores, in_database_order, score_counts
 from benchmark.execution.fingerprint import differences, plugin_sources
 from benchmark.execution.grid import data_parts
 from benchmark.execution.provenance import peak_memory, provenance
@@ -299,55 +299,25 @@ def _encoded(method: Any, split: Split, info: MethodInfo, request: Request) -> n
 def _score(
     codes: Mapping[str, np.ndarray], splits: Splits, dataset: HashDataset, outcome: Outcome, threads: int
 ) -> None:
-    labels = splits.query.labels, splits.database.labels
-    counts = count(codes["query"], codes["database"], *labels, threads=threads)
-    scores = counts.score(k=dataset.map_cutoff)
-    stable = evaluate(codes["query"], codes["database"], *labels, k=scores.k, ties="stable", threads=threads)
-    by_group = group_map(scores.ap, splits.query.labels, outcome.record.audit.get("groups", {}))
+    arrays = codes["query"], codes["database"], splits.query.labels, splits.database.labels
+    scores = score_counts(count(*arrays, threads=threads), k=dataset.map_cutoff)
+    if not scores.queries:
+        raise UsageError(f"{dataset.name}: no query shares a label with any database row, so nothing can be scored")
+    by_group = scores.group_map(outcome.record.audit.get("groups", {}))
     outcome.record.metrics = {
-        **headline(scores),
-        "map_all": counts.score(k=None).map,
-        "map_best": counts.score(k=scores.k, ties="best").map,
-        "map_worst": counts.score(k=scores.k, ties="worst").map,
-        "map_stable": stable.map,  # ties in the order of the list files, as the literature's scripts have it
+        **scores.to_dict(),
+        **scores.other_maps(),
+        # Ties in the order of the list files, as the literature's scripts have it.
+        "map_stable": in_database_order(scores, *arrays).map,
         "map_groups": {name: value for name, value in by_group.items() if np.isfinite(value)},
     }
-    outcome.payload = payload(codes, scores, splits.query.labels)
+    outcome.payload = payload(codes, scores)
 
 
-def headline(scores: Scores) -> dict[str, Any]:
-    """The single numbers of a record, with the conventions they were computed under."""
-    return {
-        "map": scores.map,
-        "k": scores.k,
-        "ties": scores.ties,
-        "denominator": scores.denominator,
-        "empty": scores.empty,
-        "precision_at_radius_2": float(scores.precision_at_radius[min(BALL, len(scores.precision_at_radius) - 1)]),
-        "empty_ball_share": scores.empty_ball_share,
-        "chance_map": scores.chance_map,
-        "queries": scores.queries,
-        "skipped_queries": scores.skipped,
-    }
-
-
-def payload(codes: Mapping[str, np.ndarray], scores: Scores, query_labels: Any) -> dict[str, np.ndarray]:
-    """The arrays of a record: codes to score again, per-query scores, curve points."""
-    recall, precision = scores.precision_recall
-    return {
-        "query_codes": pack(codes["query"]),
-        "database_codes": pack(codes["database"]),
-        "ap": scores.ap,
-        "recall": recall,
-        "precision": precision,
-        "precision_at_radius": scores.precision_at_radius,
-        "recall_at_radius": scores.recall_at_radius,
-        "items_at_radius": scores.items_at_radius,
-        "n": scores.n,
-        "precision_at_n": scores.precision_at_n,
-        "recall_at_n": scores.recall_at_n,
-        "class_ap": class_map(scores.ap, query_labels),
-    }
+def payload(codes: Mapping[str, np.ndarray], scores: Scores) -> dict[str, np.ndarray]:
+    """The arrays of a record: codes to score again, per-query scores, curve points, MAP per class."""
+    packed = {f"{name}_codes": pack(codes[name]) for name in ("query", "database")}
+    return {**packed, **scores.curves(), "class_ap": scores.class_map}
 
 
 def dataset_arrays(splits: Splits) -> dict[str, np.ndarray]:

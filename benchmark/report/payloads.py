@@ -72,14 +72,14 @@ class Payloads:
     def chance_by_group(self, cells: pd.DataFrame) -> dict[str, float]:
         """Group of classes -> macro MAP of a random ranking: all items at one distance, so exact."""
         from benchmark.evaluation.counting import count
-        from benchmark.evaluation.metrics import group_map
+        from benchmark.evaluation.metrics import score_counts
 
         for key, revision, k in zip(cells["key"], cells["revision"], cells.get("k", ()), strict=False):
             groups = self.records[key].audit.get("groups")
             labels = self.labels(revision)
             if groups and labels is not None and k == k:
                 same = count(np.ones((len(labels[0]), 1)), np.ones((len(labels[1]), 1)), *labels)
-                return group_map(same.score(k=int(k)).ap, labels[0], groups)
+                return score_counts(same, int(k)).group_map(groups)
         return {}
 
 

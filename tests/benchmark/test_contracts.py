@@ -1,29 +1,25 @@
-"""Labels become multi-hot, splits withhold what was not declared, parts of one split agree."""
+"""Splits take labels in every form, withhold what was not declared; parts of one split agree."""
 
 import numpy as np
 import pytest
 
-from benchmark import Split, UsageError, as_multi_hot
+from benchmark import Split, UsageError
 
 
-def test_class_numbers_become_multi_hot_and_minus_one_is_unlabelled():
-    assert as_multi_hot([2, -1, 0]).tolist() == [[False, False, True], [False] * 3, [True, False, False]]
+@pytest.mark.parametrize("kind", [np.uint8, np.uint64, np.int16, np.float32])
+def test_a_split_takes_class_numbers_of_any_type_and_as_a_column(kind):
+    """A9: any unsigned label array crashed here."""
+    numbers = np.array([0, 3, 1], kind)
+    expected = [[True, False, False, False], [False, False, False, True], [False, True, False, False]]
+    assert Split(labels=numbers).labels.tolist() == expected
+    assert Split(labels=numbers[:, None]).labels.tolist() == expected
 
 
-@pytest.mark.parametrize(
-    ("labels", "classes", "fault"),
-    [
-        ([0.5, 1.0], None, "integers"),
-        ([-2, 0], None, "-1"),
-        ([3], 3, "less than 3"),
-        ([[0, 2]], None, "0 and 1"),
-        ([[0, 1]], 3, "expected 3"),
-        ([[[1]]], None, "dimensions"),
-    ],
-)
-def test_bad_labels_are_named(labels, classes, fault):
-    with pytest.raises(UsageError, match=fault):
-        as_multi_hot(labels, classes)
+def test_a_split_of_one_class_stays_one_when_rows_are_taken():
+    """A9, a relative: one column of bool is multi-hot, or taking rows would turn labels into class numbers."""
+    split = Split(labels=np.array([[True], [False], [True]]))
+    assert split.take(np.array([1, 2])).labels.tolist() == [[False], [True]]
+    assert split.visible("features", "labels").labels.tolist() == [[True], [False], [True]]
 
 
 def full_split():

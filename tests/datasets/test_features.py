@@ -33,6 +33,26 @@ def test_class_numbers_and_multi_hot_mean_the_same(tmp_path):
         assert one.parts()[part].features.dtype == np.float32
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.uint32, np.float64])
+@pytest.mark.parametrize("shape", [(-1,), (-1, 1)], ids=["flat", "column"])
+def test_class_numbers_of_any_type_and_as_a_column_mean_the_same(tmp_path, kind, shape):
+    """A9: unsigned labels crashed, a column was taken for multi-hot."""
+    one = file_of(tmp_path).load()
+    changed = {name: value.astype(kind).reshape(shape) for name, value in arrays().items() if name.endswith("labels")}
+    two = file_of(tmp_path, **changed).load()
+    for part in one.parts():
+        assert np.array_equal(one.parts()[part].labels, two.parts()[part].labels)
+
+
+def test_one_column_of_0_and_1_is_class_numbers_and_says_so(tmp_path):
+    """A9: all parts are looked at together, and nothing is read silently that could be meant in two ways."""
+    changed = {name: value[:, None] for name, value in arrays(2).items() if name.endswith("labels")}
+    with pytest.warns(UserWarning, match="read as class numbers"):
+        assert file_of(tmp_path, **changed).load().query.labels.shape == (5, 2)
+    bools = {name: value.astype(bool) for name, value in changed.items()}
+    assert file_of(tmp_path, **bools).load().query.labels.shape == (5, 1)
+
+
 def test_attributes(tmp_path):
     dataset = file_of(tmp_path)
     assert (dataset.name, dataset.backbone, dataset.miniature, dataset.map_cutoff) == ("mine", None, False, 1000)
@@ -81,6 +101,10 @@ BAD = {
         "array query_labels: labels: 4 columns, expected 3",
     ),
     "fractions": ({"query_labels": np.arange(5) / 2}, "array query_labels: labels: class numbers of type float64"),
+    "a huge class number": (
+        {"query_labels": np.array([0, 1, 10**9, 0, 0])},
+        "array query_labels: labels: class number 1000000000",
+    ),
     "below -1": ({"query_labels": np.array([0, 1, -2, 0, 0])}, "array query_labels: labels: class number -2"),
     "a cut-off of nothing": ({"map_cutoff": np.array(0)}, "array map_cutoff: expected one whole number"),
     "pickled": ({"query_labels": np.array([{}] * 5, object)}, "array query_labels: cannot be read"),

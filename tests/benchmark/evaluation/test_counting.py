@@ -1,7 +1,9 @@
 """Counts are compared with two nested loops, integer by integer."""
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,6 +76,73 @@ def test_alphabets_and_packing_count_alike():
     np.testing.assert_array_equal(count(pack(query), pack(database), *labels, bits=12).counts, expected)
 
 
+NUMBERS = np.array([4, 0, 2]), np.array([0, 4, 4, 7, 2, 0, 1])
+COLUMN_FORMS = {
+    "column": lambda numbers: numbers[:, None],
+    "unsigned": lambda numbers: numbers.astype(np.uint8),
+    "unsigned column": lambda numbers: numbers[:, None].astype(np.uint8),
+    "real": lambda numbers: numbers.astype(np.float32),
+    "tensor": torch.from_numpy,
+    "bfloat16 column": lambda numbers: torch.from_numpy(numbers[:, None]).bfloat16(),
+    "series": lambda numbers: pd.Series(numbers, index=numbers + 5),
+    "list": lambda numbers: numbers.tolist(),
+    "lists": lambda numbers: [[number] for number in numbers.tolist()],
+    "sets": lambda numbers: [{number} for number in numbers.tolist()],
+}
+
+
+@pytest.mark.parametrize("form", COLUMN_FORMS.values(), ids=COLUMN_FORMS)
+@pytest.mark.parametrize("other", [None, *COLUMN_FORMS.values()], ids=["plain", *COLUMN_FORMS])
+def test_every_form_of_class_numbers_counts_alike(form, other):
+    """A9: (n, 1) class numbers were taken for multi-hot of one class, and unsigned ones crashed."""
+    query, database, *_ = random_case(3, 8, 3, 7, 1, 0)
+    hot = [np.arange(8) == numbers[:, None] for numbers in NUMBERS]
+    expected = slow_counts(query, database, *hot)
+    for query_form, database_form in ((form, other), (other, form)):
+        labels = [
+            numbers if one is None else one(numbers)
+            for one, numbers in zip((query_form, database_form), NUMBERS, strict=True)
+        ]
+        np.testing.assert_array_equal(count(query, database, *labels).counts, expected)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 30))
+@settings(max_examples=60, deadline=None)
+def test_ragged_lists_count_as_their_multi_hot(seed, items):
+    query, database, *hot = random_case(seed, 6, 3, items, 5, 0.4)
+    lists = [[np.flatnonzero(row) for row in labels] for labels in hot]
+    sets = [[set(row.tolist()) for row in rows] for rows in lists]
+    expected = slow_counts(query, database, *hot, graded=True)
+    for labels in (sets, [sets[0], hot[1]], [hot[0], sets[1]]):
+        np.testing.assert_array_equal(count(query, database, *labels, graded=True).counts, expected)
+
+
+def test_codes_of_one_bit_are_told_from_packed_ones():
+    """A9, a relative: 0 and 1 of one bit were taken for packed bytes where `bits=1` was given, all of them alike."""
+    codes = np.array([[0], [1]], np.uint8)
+    expected = count(codes, codes, [0, 1], [0, 1]).counts
+    np.testing.assert_array_equal(count(codes, codes, [0, 1], [0, 1], bits=1).counts, expected)
+    np.testing.assert_array_equal(count(codes << 7, codes << 7, [0, 1], [0, 1], bits=1).counts, expected)
+    np.testing.assert_array_equal(count(codes * 2.0 - 1, codes, [0, 1], [0, 1], bits=1).counts, expected)
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
+def test_tensors_count_like_arrays(kind, requires_grad):
+    query, database, *labels = random_case(1, 12, 3, 50, 4, 0.3)
+    tensors = [torch.tensor(codes, dtype=kind, requires_grad=requires_grad) for codes in (query, database)]
+    found = count(*tensors, *map(torch.from_numpy, labels)).counts
+    np.testing.assert_array_equal(found, count(query, database, *labels).counts)
+    np.testing.assert_array_equal(count(list(tensors[0]), tensors[1], *labels).counts, found)
+
+
+def test_the_queries_labels_are_kept():
+    case = random_case(2, 8, 3, 5, 4, 0.5)
+    counts = count(*case)
+    np.testing.assert_array_equal(counts.query_labels, case[2])
+    np.testing.assert_array_equal((counts + counts).query_labels, case[2])
+
+
 GOOD = random_case(2, 8, 3, 5, 4, 0.5)
 
 
@@ -90,6 +159,12 @@ GOOD = random_case(2, 8, 3, 5, 4, 0.5)
         (3, GOOD[3][:, :3], UsageError, "labels"),
         (3, np.array([0, 1, 2, 3, 4]), UsageError, "class number 4"),
         (3, GOOD[3].astype(float) * 0.5, UsageError, "0 and 1"),
+        (0, [[1, -1], [1]], InvalidCodes, "query codes: cannot be read as an array"),
+        (1, [[1, -1], [1]], UsageError, "database codes: cannot be read as an array"),
+        (1, 3, UsageError, "database codes: .* is not an array of rows"),
+        (2, np.array([0, 1, 10**9]), UsageError, "query labels: class number 1000000000"),
+        (2, ["cat", "dog", "cow"], UsageError, "query labels: type <U3"),
+        (3, ["cat"] * 5, UsageError, "database labels: type <U3"),
     ],
 )
 def test_bad_input_is_named(place, value, error, message):
@@ -102,3 +177,9 @@ def test_bad_input_is_named(place, value, error, message):
 def test_counts_of_different_queries_do_not_add():
     with pytest.raises(UsageError, match="cannot be added"):
         Counts(np.zeros((2, 3, 2), int)) + Counts(np.zeros((3, 3, 2), int))
+
+
+@pytest.mark.parametrize("options", [{"bits": 0}, {"bits": 8.0}, {"classes": -1}, {"threads": 0}, {"threads": "2"}])
+def test_bad_options_are_named(options):
+    with pytest.raises(UsageError, match=f"{next(iter(options))}: .*, expected a whole number"):
+        count(*GOOD, **options)

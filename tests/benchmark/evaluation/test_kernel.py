@@ -11,12 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmark.errors import UsageError
-from benchmark.evaluation import counting as evaluator
-from benchmark.evaluation import kernel
-from benchmark.evaluation.codes import pack
-from benchmark.evaluation.counting import Counts, count
-from benchmark.evaluation.shards import TILE, FileRows
+from benchmark.evaluation import counting, kernel
+from benchmark.evaluation.counting import count
+from benchmark.evaluation.metrics import evaluate
+from benchmark.evaluation.shards import TILE
 
 
 def random_case(seed, bits, queries, items, classes, share, spread=0.5):
@@ -71,28 +69,6 @@ def test_shards_add_up_to_the_whole(case, cuts, which):
     np.testing.assert_array_equal(sharded.counts, count(*case, kernel="numpy").counts)
 
 
-def test_files_are_read_in_place(tmp_path):
-    query, database, query_labels, database_labels = case = random_case(6, 24, 4, TILE + 100, 12, 0.2)
-    expected = count(*case, kernel="numpy").counts
-    np.save(tmp_path / "codes.npy", pack(database))
-    np.save(tmp_path / "labels.npy", np.packbits(database_labels, axis=1))
-    packed = {"bits": 24, "classes": 12}
-    paths = tmp_path / "codes.npy", tmp_path / "labels.npy"
-    for which in ("numpy", "numba"):
-        found = count(query, paths[0], query_labels, paths[1], kernel=which, **packed).counts
-        np.testing.assert_array_equal(found, expected)
-        mapped = [np.load(path, mmap_mode="r") for path in paths]
-        found = count(pack(query), mapped[0], np.packbits(query_labels, axis=1), mapped[1], kernel=which, **packed)
-        np.testing.assert_array_equal(found.counts, expected)
-
-
-def test_rows_of_a_file_can_be_cut_again(tmp_path):
-    np.save(tmp_path / "rows.npy", np.arange(20).reshape(10, 2))
-    rows = FileRows.whole(tmp_path / "rows.npy").part(2, 8)
-    assert len(rows) == 6
-    np.testing.assert_array_equal(rows.part(1, 4)[1:], np.arange(20).reshape(10, 2)[4:6])
-
-
 @pytest.fixture(scope="module")
 def client():
     distributed = pytest.importorskip("distributed")
@@ -122,11 +98,11 @@ def test_a_cluster_of_processes_counts_the_same(client, graded, tmp_path):
 
 def test_many_pairs_choose_the_compiled_kernel_and_few_do_not(monkeypatch):
     used = []
-    monkeypatch.setattr(evaluator, "compiled_kernel", lambda: used.append(1) or kernel.KernelQueries)
+    monkeypatch.setattr(counting, "compiled_kernel", lambda: used.append(1) or kernel.KernelQueries)
     case = random_case(8, 8, 2, 50, 3, 0.5)
     small = count(*case)
     assert not used
-    monkeypatch.setattr(evaluator, "KERNEL_PAIRS", 100)
+    monkeypatch.setattr(counting, "KERNEL_PAIRS", 100)
     np.testing.assert_array_equal(count(*case).counts, small.counts)
     assert used
 
@@ -135,7 +111,7 @@ def test_without_numba_numpy_counts_after_one_warning(monkeypatch):
     case = random_case(9, 8, 2, 50, 3, 0.5)
     expected = count(*case, kernel="numpy").counts
     monkeypatch.setitem(__import__("sys").modules, "benchmark.evaluation.kernel", None)
-    evaluator.compiled_kernel.cache_clear()
+    counting.compiled_kernel.cache_clear()
     try:
         with pytest.warns(UserWarning, match="numba does not work here"):
             np.testing.assert_array_equal(count(*case, kernel="numba").counts, expected)
@@ -143,37 +119,12 @@ def test_without_numba_numpy_counts_after_one_warning(monkeypatch):
             warnings.simplefilter("error")
             count(*case, kernel="numba")
     finally:
-        evaluator.compiled_kernel.cache_clear()
+        counting.compiled_kernel.cache_clear()
 
 
 def test_the_cached_kernel_cannot_outlive_a_change_of_its_vector_code():
     source = Path(kernel.__file__).with_name("kernel_vector.py").read_bytes()
     assert hashlib.sha256(source).hexdigest()[:8] == kernel.VECTOR_SOURCE
-
-
-@pytest.mark.parametrize(
-    ("database", "labels", "options", "message"),
-    [
-        (np.ones((2, 4)), None, {}, "database labels: missing"),
-        ([np.ones((2, 4))], None, {}, "shard 0: ndarray, expected a pair"),
-        ([(np.ones((2, 4)), [0])], None, {}, "1 rows, expected 2"),
-        ("nowhere.npy", [0, 1], {}, "nowhere.npy: cannot be read"),
-        (np.ones((2, 4)), [0, 1], {"kernel": "cuda"}, "kernel: 'cuda'"),
-        (np.ones((2, 4)), np.ones((2, 3)), {}, "database labels: 3 columns, expected 2"),
-    ],
-)
-def test_a_bad_database_is_named(database, labels, options, message):
-    with pytest.raises(UsageError, match=message):
-        count(np.ones((1, 4)), database, np.ones((1, 2)), labels, **options)
-
-
-def test_no_shards_at_all_count_nothing():
-    counts = count(np.ones((2, 4)), [], [0, 1])
-    assert counts.counts.shape == (2, 5, 2)
-    assert counts.database_size == 0
-    with pytest.raises(UsageError, match="database codes: no rows"):
-        counts.score()
-    assert isinstance(counts + counts, Counts)
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +144,6 @@ def test_real_labels_count_alike_and_chance_is_where_the_protocol_puts_it(coco_l
     plain = count(query[some], database, query_labels[some], database_labels, kernel="numpy", graded=True)
     compiled = count(query[some], database, query_labels[some], database_labels, kernel="numba", graded=True)
     np.testing.assert_array_equal(compiled.counts, plain.counts)
-    everything = count(query, database, query_labels, database_labels, kernel="numba").score(5000)
+    everything = evaluate(query, database, query_labels, database_labels, 5000, kernel="numba")
     assert everything.chance_map == pytest.approx(0.355, abs=0.01)  # protocol.md, section 2
     assert everything.map == pytest.approx(everything.chance_map, abs=0.01)  # random codes rank at random
