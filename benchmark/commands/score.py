@@ -229,7 +229,7 @@ CONVENTIONS = (
 
 def score(inputs: Inputs, args: argparse.Namespace) -> dict[str, Any]:
     """Everything `score` prints and writes, as plain data and arrays."""
-    from benchmark.execution.cluster import client_of
+    from benchmark.execution.dask_client import client_of
 
     hot = inputs.query_labels.ndim == 2
     options = {"bits": inputs.bits, "kernel": args.kernel, "threads": args.threads}

@@ -24,9 +24,10 @@ from benchmark.errors import UsageError
 from benchmark.execution.plan import Cell, DatasetChoice, PlannedCell
 from benchmark.execution.progress import Progress
 from benchmark.execution.record import Record
+from benchmark.execution.request import Outcome, Request
 from benchmark.execution.store import Damaged, Store
 from benchmark.execution.supervise import INTERRUPTED, Ending, Flag, Limits, start_server, supervise
-from benchmark.execution.worker import Outcome, Request, blank_record, prepare_data, run_cell
+from benchmark.execution.worker import blank_record, prepare_data, run_cell
 
 WAIT_FOR_OTHERS = 0.5  # seconds between looks at cells that another run holds
 # task, its argument, limits, log file, flag to stop it -> how it ended

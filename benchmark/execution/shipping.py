@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmark.data.cache import cache_dir
 from benchmark.errors import UsageError
-from benchmark.execution.worker import Request
+from benchmark.execution.request import Request
 
 LIMIT = 1 << 30  # bytes; more belongs on a file system that workers share
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,47 +18,17 @@ import numpy as np
 from benchmark.contracts import HashDataset, MethodInfo, Split, Splits
 from benchmark.data.audit import audit
 from benchmark.data.feature_cache import Cut, extract
-from benchmark.deep.profile import Profile
 from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
 from benchmark.evaluation.codes import check_codes, health, pack
 from benchmark.evaluation.counting import EVALUATOR_VERSION, count
 from benchmark.evaluation.metrics import BALL, Scores, class_map, evaluate, group_map
+from benchmark.execution.dask_client import client_of
 from benchmark.execution.fingerprint import differences, method_sources
 from benchmark.execution.provenance import peak_memory, provenance
 from benchmark.execution.record import Record, Status
+from benchmark.execution.request import Outcome, Request
 from benchmark.registry import get_dataset, get_method, load_plugin
 from benchmark.seeds import derive_seed
-
-
-@dataclass(frozen=True)
-class Request:
-    """All that a process needs to carry out one cell; plain data, so that it travels to any machine."""
-
-    key: str
-    identity: Mapping[str, Any]
-    parts: Mapping[str, Any]
-    dataset: str
-    data_root: str | None
-    dataset_parameters: Mapping[str, Any]
-    profile: Profile
-    backbone: str | None
-    weights: str | None
-    partial_weights: bool
-    plugins: Sequence[str] = ()
-    threads: int = 1
-    checkpoint: str | None = None
-    scheduler: str | None = None  # address of a Dask scheduler whose workers may help to make features
-    fold: tuple[int, int] | None = None  # for `tune`: part i of n of the training split is held out
-    with_dataset: bool = False  # also return what the store keeps of the data set
-
-
-@dataclass
-class Outcome:
-    """What a cell came to: its record, its payload, and the data set's arrays where they were asked for."""
-
-    record: Record
-    payload: dict[str, np.ndarray] = field(default_factory=dict)
-    dataset: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 def run_cell(request: Request) -> Outcome:
@@ -202,8 +172,6 @@ def _featured(dataset: HashDataset, splits: Splits, info: MethodInfo, request: R
         return splits
     cut: Cut = "trunk" if depth == "last" else "penultimate"
     weights, partial, threads = request.weights, request.partial_weights, request.threads
-    from benchmark.execution.cluster import client_of
-
     with client_of(request.scheduler) as client:
         featured = extract(
             dataset, splits, request.backbone, weights, cut=cut, partial=partial, threads=threads, client=client

@@ -21,12 +21,13 @@ from benchmark.data import feature_cache as features
 from benchmark.data.images import ImageArrays, Transform
 from benchmark.deep.backbones import Backbone
 from benchmark.deep.profile import load_profile
-from benchmark.execution import cluster
+from benchmark.execution import dask_client
 from benchmark.execution import shipping as parcels
-from benchmark.execution.cluster import client_of, connect
+from benchmark.execution.cluster import connect
+from benchmark.execution.dask_client import client_of
+from benchmark.execution.request import Request
 from benchmark.execution.shipping import at_home
 from benchmark.execution.supervise import Limits
-from benchmark.execution.worker import Request
 
 HOSTILE = Path(__file__).parents[2] / "hostile"
 SLOW_START = '''
@@ -60,7 +61,7 @@ def test_a_local_cluster_needs_a_number_of_workers(address: str) -> None:
 
 
 def test_an_address_where_nobody_answers_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
+    monkeypatch.setattr(dask_client, "CONNECT_SECONDS", 1)
     with pytest.raises(UsageError, match="no scheduler answers"), connect("tcp://127.0.0.1:1"):
         pass
 
