@@ -35,7 +35,8 @@ class Lines:
         self.total, self.done, self.own = total, 0, 0
         self.begin: float | None = None
         self.running: set[str] = set()
-        self.step, self.step_begin, self.step_told = "", 0.0, 0.0
+        self.step: str | None = None
+        self.step_begin = self.step_told = 0.0
         self._telling = threading.Lock()
 
     def started(self, label: str) -> None:
@@ -138,8 +139,8 @@ def step_line(what: str, done: int, total: int | None, seconds: float) -> str:
 
 
 def printable(text: str) -> str:
-    """Without what a terminal would obey."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
+    """On one line, and without what a terminal would obey."""
+    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.splitlines()))
 
 
 def clock(seconds: float) -> str:

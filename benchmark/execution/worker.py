@@ -7,6 +7,7 @@ a payload of arrays; the submitting side commits them.
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 import traceback
 from collections.abc import Iterator, Mapping
@@ -27,6 +28,7 @@ from benchmark.execution.fingerprint import differences, method_sources
 from benchmark.execution.provenance import peak_memory, provenance
 from benchmark.execution.record import Record, Status
 from benchmark.execution.request import Outcome, Request
+from benchmark.execution.task_process import tell
 from benchmark.registry import get_dataset, get_method, load_plugin
 from benchmark.seeds import derive_seed
 
@@ -172,9 +174,18 @@ def _featured(dataset: HashDataset, splits: Splits, info: MethodInfo, request: R
         return splits
     cut: Cut = "trunk" if depth == "last" else "penultimate"
     weights, partial, threads = request.weights, request.partial_weights, request.threads
-    with client_of(request.scheduler) as client:
+    step = functools.partial(tell, f"features of {request.backbone}")
+    with client_of(request.scheduler, tell) as client:
         featured = extract(
-            dataset, splits, request.backbone, weights, cut=cut, partial=partial, threads=threads, client=client
+            dataset,
+            splits,
+            request.backbone,
+            weights,
+            cut=cut,
+            partial=partial,
+            threads=threads,
+            progress=step,
+            client=client,
         )
     train, query, database = (replace(split, images=None) for split in featured.parts().values())
     return replace(featured, train=train, query=query, database=database)
