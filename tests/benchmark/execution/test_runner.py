@@ -38,6 +38,8 @@ FATES = {
     "unpicklable": ("failed", "function"),
     "litters": ("ok", ""),
     "deletes-input": ("ok", ""),
+    "kills-parent": ("failed", "SIGKILL"),
+    "forks-away": ("ok", ""),
 }
 SLEEPY = """
 import time
@@ -230,6 +232,9 @@ def test_fifteen_hostile_methods_harm_only_themselves(bench: Any, other_bench: A
     assert logs[found["prints"].key] < 2 << 20
     assert not list(ROOT.glob("litter*"))
     assert not list(Path.cwd().glob("litter*"))
+    assert (
+        subprocess.run(["pgrep", "-f", "^sleep 86401$"], stdout=subprocess.DEVNULL).returncode == 1
+    )  # C15: forks-away
 
 
 def test_a_plugin_that_cannot_be_imported_stops_before_any_work(bench: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -279,7 +279,8 @@ def test_the_memory_of_a_double_fork_counts(tmp_path: Path) -> None:
 
 
 def test_the_memory_of_a_child_of_a_thread_counts() -> None:
-    start = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; x = b\"x\" * (1 << 29); time.sleep(60)'])"
+    hoard = "import time; x = bytes(b'x') * (1 << 29); time.sleep(60)"
+    start = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {hoard!r}])"
     code = f"import threading; t = threading.Thread(target=exec, args=({start!r},)); t.start(); t.join()"
     assert supervise(exec, code, Limits(seconds=30, memory=1 << 29)).status == "oom"
 
