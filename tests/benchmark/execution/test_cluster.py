@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,13 +18,9 @@ from benchmark import Split, Splits, UsageError, count
 from benchmark.data import feature_cache as features
 from benchmark.data.images import ImageArrays, Transform
 from benchmark.deep.backbones import Backbone
-from benchmark.deep.profile import load_profile
 from benchmark.execution import dask_client
-from benchmark.execution import shipping as parcels
 from benchmark.execution.cluster import connect
 from benchmark.execution.dask_client import client_of
-from benchmark.execution.request import Request
-from benchmark.execution.shipping import at_home
 from benchmark.execution.supervise import Limits
 
 HOSTILE = Path(__file__).parents[2] / "hostile"
@@ -72,59 +66,6 @@ def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
         pass
 
 
-def request(**changes: Any) -> Request:
-    blank: dict[str, Any] = {
-        "key": "k", "identity": {}, "parts": {}, "dataset": "lsh", "data_root": None, "dataset_parameters": {},
-        "profile": load_profile("quick"), "backbone": None, "weights": None, "partial_weights": False,
-    }  # fmt: skip
-    return Request(**(blank | changes))
-
-
-def test_a_snapshot_is_kept_where_the_results_folder_is_in_sight(tmp_path: Path) -> None:
-    seen = str(tmp_path / "checkpoints" / "k.pt")
-    assert at_home(request(checkpoint=seen)).checkpoint == seen
-    assert at_home(request(checkpoint=str(tmp_path / "no" / "folder" / "k.pt"))).checkpoint is None
-
-
-def test_files_that_a_worker_does_not_see_are_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(parcels, "_received", {})
-    here = tmp_path / "here"
-    (here / "root" / "lists").mkdir(parents=True)
-    (here / "root" / "lists" / "train.txt").write_text("a 1")
-    for name in ("data.npz", "weights.pth", "plugin.py"):
-        (here / name).write_text(name)
-    asked = request(
-        dataset=f"features:{here / 'data.npz'}",
-        data_root=str(here / "root"),
-        weights=str(here / "weights.pth"),
-        plugins=(str(here / "plugin.py"),),
-    )
-    paths = parcels.named_paths(asked)
-    assert len(paths) == 4
-    assert parcels.lacking(paths) == []
-    packed = [parcels.pack(path) for path in paths]
-    assert at_home(asked) == asked
-    here.rename(tmp_path / "elsewhere")
-    assert parcels.lacking(paths) == paths
-    for parcel in packed * 2:
-        parcels.receive(parcel)
-    assert parcels.lacking(paths) == []
-    found = at_home(asked)
-    assert found.dataset.startswith("features:")
-    assert Path(found.dataset.partition(":")[2]).read_text() == "data.npz"
-    assert Path(found.weights or "").read_text() == "weights.pth"
-    assert Path(found.plugins[0]).read_text() == "plugin.py"
-    assert (Path(found.data_root or "") / "lists" / "train.txt").read_text() == "a 1"
-
-
-def test_what_is_too_large_to_send_is_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "data").write_bytes(b"x" * 100)
-    monkeypatch.setattr(parcels, "LIMIT", 99)
-    with pytest.raises(UsageError, match="too much to send: mount it"):
-        parcels.pack(str(tmp_path))
-
-
 def test_features_made_by_a_cluster_are_those_made_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With workers that are threads of this process, so that they have its stand-in for a backbone."""
     import distributed
@@ -151,34 +92,6 @@ def test_features_made_by_a_cluster_are_those_made_here(tmp_path: Path, monkeypa
         helped = features.extract(dataset, splits, "mean", cache=tmp_path / "helped", client=client)
     for name, split in alone.parts().items():
         assert np.array_equal(split.features, helped.parts()[name].features)  # type: ignore[arg-type]
-
-
-@pytest.fixture(scope="module")
-def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """A scheduler and two workers as anyone would start them; the address, and the workers' processes."""
-    folder = tmp_path_factory.mktemp("dask")
-    note = folder / "scheduler.json"
-    dask = [sys.executable, "-m", "dask"]
-    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
-    options = ["--scheduler-file", str(note), "--no-dashboard"]
-    processes = [subprocess.Popen([*dask, "scheduler", "--port", "0", "--host", "127.0.0.1", *options], **quiet)]
-    while not note.exists():
-        assert processes[0].poll() is None
-        time.sleep(0.1)
-    worker = [*dask, "worker", "--scheduler-file", str(note), "--nthreads", "1", "--no-nanny", "--no-dashboard"]
-    processes += [subprocess.Popen(worker, **quiet) for _ in range(2)]
-    try:
-        import distributed
-
-        with distributed.Client(scheduler_file=str(note), set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=120)
-            address = client.scheduler.address
-        yield address, processes[1:]
-    finally:
-        for process in processes:
-            process.kill()
-        for process in processes:
-            process.wait()
 
 
 @pytest.mark.slow
