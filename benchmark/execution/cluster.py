@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -52,11 +53,6 @@ class Cluster:
         """Cells the workers can run at once: one per thread."""
         return max(1, sum(self.client.nthreads().values()))
 
-    def await_worker(self, stop: Flag | None = None) -> None:
-        """Until there is one, or nothing to wait for; the lookout says so if it takes long."""
-        while not self.lookout.workers and not self.lookout.gone and not (stop is not None and stop.is_set()):
-            threading.Event().wait(POLL_SECONDS)
-
     def run(
         self,
         task: Callable[[Any], Any],
@@ -87,7 +83,7 @@ class Cluster:
 
     def _once(self, task: Any, argument: Any, limits: Limits, paths: Sequence[str], stop: Flag | None) -> Any:
         while self.client.status == "connecting" and not (stop is not None and stop.is_set()):
-            threading.Event().wait(POLL_SECONDS)  # the scheduler may come back, or its lookout will give it up
+            time.sleep(POLL_SECONDS)  # the scheduler may come back, or its lookout will give it up
         if self.client.status in ("closing", "closed"):
             return self._gone(), b""
         key = f"hashbench-{uuid.uuid4().hex}"
@@ -179,6 +175,5 @@ def connect(
 ) -> Iterator[Cluster]:
     """The cluster at `address`, or for `local:N` one of N worker processes that ends with the run."""
     with watched_client(address, say) as (client, lookout):
-        cluster = Cluster(client, lookout, modules)
-        cluster.await_worker(stop)
-        yield cluster
+        lookout.await_worker(stop)
+        yield Cluster(client, lookout, modules)

@@ -15,9 +15,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmark.errors import UsageError
+from benchmark.execution.supervise import Flag
 
 CONNECT_SECONDS = 30  # also how long a lost connection is tried again
 LOOK_SECONDS = 1.0  # between looks at the scheduler
+POLL_SECONDS = 0.2  # between looks at a flag that stops
 ANSWER_SECONDS = 10  # within which it is to answer
 PATIENCE_SECONDS = 30  # without workers or answers, before that is said
 REMINDER_SECONDS = 300  # before it is said again
@@ -39,7 +41,7 @@ class Lookout(threading.Thread):
         self.gone = ""  # a sentence, once the connection is given up
         self._over = threading.Event()
         self._well = self._said = time.monotonic()
-        self._complained = False
+        self._complained = self._cut_off = False
 
     def run(self) -> None:
         self.look()
@@ -50,12 +52,20 @@ class Lookout(threading.Thread):
         self._over.set()
         self.join()
 
+    def await_worker(self, stop: Flag | None = None) -> None:
+        """Until there is one, or nothing to wait for."""
+        while not self.workers and not self.gone and not (stop is not None and stop.is_set()):
+            self._over.wait(POLL_SECONDS)
+
     def look(self) -> None:
         """One look."""
         if self.client.status in ("closing", "closed"):
             self.gone = self.gone or f"the Dask scheduler at {self.address} is gone"
             return
-        self.workers = self._count()
+        if self.client.status == "connecting" and not self._cut_off:
+            self.say(f"lost the Dask scheduler at {self.address}: trying to reach it again for {CONNECT_SECONDS} s")
+        self._cut_off = self.client.status == "connecting"
+        self.workers = None if self._cut_off else self._count()
         now = time.monotonic()
         if self.workers:
             if self._complained:
@@ -102,6 +112,7 @@ def watched_client(address: str, say: Say = to_stderr) -> Iterator[tuple[Any, Lo
             client: Any = distributed.Client(target, timeout=CONNECT_SECONDS)
         except (OSError, TimeoutError, ValueError) as error:
             raise UsageError(f"--dask {address}: no scheduler answers there ({type(error).__name__})") from None
+        stack.enter_context(_quiet("distributed.client"))  # until the client is closed, which it tells of too
         stack.enter_context(client)
         lookout = Lookout(client, client.scheduler.address, say)
         lookout.start()
@@ -115,8 +126,27 @@ def client_of(address: str | None, say: Say = to_stderr) -> Iterator[Any]:
     if address is None:
         yield None
         return
-    with watched_client(address, say) as (client, _):
-        yield client
+    with watched_client(address, say) as (client, lookout):
+        lookout.await_worker()
+        try:
+            yield client
+        except Exception as error:
+            if client.status == "running":
+                raise
+            what = f"the scheduler was lost in mid-work ({type(error).__name__})"
+            raise UsageError(f"--dask {address}: {what}: start it again, or do without") from error
+
+
+@contextlib.contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """What that logger has to say is said better here."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _workers(address: str) -> int:

@@ -106,6 +106,103 @@ def test_counting_uses_the_same_client(scheduler: Any, tmp_path: Path) -> None:
         assert nobody is None
 
 
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is waited for for long, and nothing is waited for in silence."""
+    monkeypatch.setattr(dask_client, "CONNECT_SECONDS", 5)
+    monkeypatch.setattr(dask_client, "PATIENCE_SECONDS", 1)
+    monkeypatch.setattr(dask_client, "LOOK_SECONDS", 0.2)
+
+
+def visible(bench: Any, seeds: int) -> Path:
+    """Give the bench a method that leaves a file for each cell it starts, in the folder returned."""
+    started = bench.folder / "started"
+    started.mkdir()
+    method = bench.folder / "visible.py"
+    method.write_text(SLOW_START.replace("FOLDER", repr(str(started))))
+    bench.plugins, bench.methods, bench.seeds = [method], ["visible"], list(range(seeds))
+    return started
+
+
+def when(folder: Path, number: int, action: Any) -> threading.Thread:
+    """Do it when so many files are in the folder."""
+
+    def wait() -> None:
+        deadline = time.monotonic() + 60
+        while len(list(folder.iterdir())) < number and time.monotonic() < deadline:
+            time.sleep(0.02)
+        action()
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    return thread
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hasty")
+def test_a_run_whose_scheduler_is_killed_ends_and_can_be_taken_up(
+    dask_processes: Any, bench: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """D: it hung for ever."""
+    dask_processes.worker()
+    started = visible(bench, seeds=6)
+    when(started, 3, dask_processes.scheduler.kill)
+    begin = time.monotonic()
+    assert bench.run("--dask", dask_processes.address) == 1
+    assert time.monotonic() - begin < 60
+    told = capsys.readouterr()
+    assert f"lost the Dask scheduler at {dask_processes.address}: trying" in told.out
+    assert f"the Dask scheduler at {dask_processes.address} is gone; to go on: python run_all.py " in told.err
+    assert "failed" not in bench.statuses().values()
+    assert bench.run() == 0
+    assert [record.status for record in bench.store.records()] == ["ok"] * 6
+    assert bench.leftovers() == []
+    assert len(list(started.iterdir())) <= 6 + 1  # what the cluster had done is not done again
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hasty")
+def test_a_run_without_workers_says_what_it_waits_for(
+    dask_processes: Any, bench: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """D: from the beginning, and when the last of them is killed in mid-run; it goes on with those that come."""
+    started = visible(bench, seeds=4)
+    first: list[Any] = []
+    threading.Timer(3, lambda: first.append(dask_processes.worker())).start()
+    when(started, 2, lambda: (first[0].kill(), time.sleep(3), dask_processes.worker()))
+    assert bench.run("--dask", dask_processes.address) == 0
+    told = capsys.readouterr().out
+    waiting = f"s: waiting; Ctrl-C stops, or start workers: dask worker {dask_processes.address}"
+    assert told.count(waiting) == 2
+    assert told.count("Dask: going on with 1 workers") == 2
+    assert [record.status for record in bench.store.records()] == ["ok"] * 4
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hasty")
+def test_waiting_for_workers_can_be_stopped(dask_processes: Any) -> None:
+    """D: before the first one comes, and with a task under way."""
+    stop, said = threading.Event(), []
+    threading.Timer(2, stop.set).start()
+    with connect(dask_processes.address, say=said.append, stop=stop) as place:
+        assert place.run(abs, -1, Limits(), None, stop).status == "interrupted"
+    assert any("no Dask worker for" in text for text in said)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hasty")
+def test_shared_work_ends_with_a_sentence_when_the_scheduler_is_killed(dask_processes: Any) -> None:
+    """D: features and counting, too."""
+    dask_processes.worker()
+    with (
+        pytest.raises(UsageError, match="the scheduler was lost in mid-work"),
+        client_of(dask_processes.address, lambda text: None) as client,
+    ):
+        future = client.submit(time.sleep, 600)
+        threading.Timer(1, dask_processes.scheduler.kill).start()
+        future.result()
+
+
 # The tests below share one cluster; the last of them takes a worker away.
 
 
@@ -155,12 +252,8 @@ def test_an_interrupted_run_takes_its_cells_back(scheduler: Any, bench: Any) -> 
 @pytest.mark.slow
 def test_a_worker_killed_in_mid_run_costs_no_cell(scheduler: Any, bench: Any, other_bench: Any) -> None:
     address, workers = scheduler
-    started = bench.folder / "started"
-    started.mkdir()
-    method = bench.folder / "visible.py"
-    method.write_text(SLOW_START.replace("FOLDER", repr(str(started))))
-    for one in (bench, other_bench):
-        one.plugins, one.methods, one.seeds = [method], ["visible"], list(range(8))
+    started = visible(bench, seeds=8)
+    other_bench.plugins, other_bench.methods, other_bench.seeds = bench.plugins, bench.methods, bench.seeds
     process = bench.start("--dask", address)
     while len(list(started.iterdir())) < 3:
         assert process.poll() is None

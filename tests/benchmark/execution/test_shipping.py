@@ -10,8 +10,10 @@ import pytest
 from benchmark import UsageError
 from benchmark.deep.profile import load_profile
 from benchmark.execution import shipping
+from benchmark.execution.cluster import connect
 from benchmark.execution.request import Request
 from benchmark.execution.shipping import at_home
+from benchmark.execution.supervise import Limits
 
 
 def request(**changes: Any) -> Request:
@@ -65,3 +67,51 @@ def test_what_is_too_large_to_send_is_a_usage_error(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(shipping, "LIMIT", 99)
     with pytest.raises(UsageError, match="too much to send: mount it"):
         shipping.pack(str(tmp_path))
+
+
+HIDING = ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs none "$HIDDEN" && exec "$@"', "sh"]  # a disk of one's own
+
+
+@pytest.fixture
+def hidden(tmp_path: Path) -> Path:
+    """A folder that workers started with HIDING do not see."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    tried = subprocess.run([*HIDING, "true"], env={**os.environ, "HIDDEN": str(folder)}, capture_output=True)
+    if tried.returncode:
+        pytest.skip("no name spaces for ordinary users here, so that no worker can be kept from our files")
+    return folder
+
+
+def blind_worker(dask: Any, folder: Path) -> tuple[Any, Path]:
+    """One that does not see the folder, and its cache."""
+    cache = dask.folder / "cache"
+    return dask.worker(HIDING, env={**os.environ, "HIDDEN": str(folder), "HASHBENCH_CACHE": str(cache)}), cache
+
+
+@pytest.mark.slow
+def test_a_worker_without_a_shared_disk_gives_the_numbers_of_a_local_run(
+    dask_processes: Any, hidden: Path, bench: Any, other_bench: Any
+) -> None:
+    for one in (bench, other_bench):
+        one.data = Path(shutil.copy(bench.data, hidden))
+        one.plugins = [Path(shutil.copy(one.plugins[0], hidden))]
+    _, cache = blind_worker(dask_processes, hidden)
+    assert bench.run("--dask", dask_processes.address) == 0
+    assert other_bench.run() == 0
+    assert bench.content() == other_bench.content()
+    assert {path.name for path in cache.glob("received/*/*")} == {"neighbour.py", bench.data.name}
+
+
+@pytest.mark.slow
+def test_a_worker_that_comes_later_gets_what_the_others_saw_themselves(dask_processes: Any, hidden: Path) -> None:
+    (hidden / "weights.pth").write_text("weights")
+    asked = request(weights=str(hidden / "weights.pth"))
+    first = dask_processes.worker()
+    with connect(dask_processes.address) as place:
+        assert place.run(shipping.named_paths, asked, Limits()).value == [asked.weights]
+        first.kill()
+        _, cache = blind_worker(dask_processes, hidden)
+        (found,) = place.run(shipping.named_paths, asked, Limits()).value
+    assert found.startswith(str(cache / "received"))
+    assert Path(found).read_text() == "weights"
