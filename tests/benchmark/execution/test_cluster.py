@@ -114,13 +114,13 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_client, "LOOK_SECONDS", 0.2)
 
 
-def visible(bench: Any, seeds: int) -> Path:
-    """Give the bench a method that leaves a file for each cell it starts, in the folder returned."""
+def visible(bench: Any, name: str, seeds: int) -> Path:
+    """Give the bench a method of this name that leaves a file for each cell it starts, in the folder returned."""
     started = bench.folder / "started"
     started.mkdir()
-    method = bench.folder / "visible.py"
-    method.write_text(SLOW_START.replace("FOLDER", repr(str(started))))
-    bench.plugins, bench.methods, bench.seeds = [method], ["visible"], list(range(seeds))
+    method = bench.folder / f"{name}.py"
+    method.write_text(SLOW_START.replace("FOLDER", repr(str(started))).replace("visible", name))
+    bench.plugins, bench.methods, bench.seeds = [method], [name], list(range(seeds))
     return started
 
 
@@ -145,7 +145,7 @@ def test_a_run_whose_scheduler_is_killed_ends_and_can_be_taken_up(
 ) -> None:
     """D: it hung for ever."""
     dask_processes.worker()
-    started = visible(bench, seeds=6)
+    started = visible(bench, "orphaned", seeds=6)
     when(started, 3, dask_processes.scheduler.kill)
     begin = time.monotonic()
     assert bench.run("--dask", dask_processes.address) == 1
@@ -166,7 +166,7 @@ def test_a_run_without_workers_says_what_it_waits_for(
     dask_processes: Any, bench: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """D: from the beginning, and when the last of them is killed in mid-run; it goes on with those that come."""
-    started = visible(bench, seeds=4)
+    started = visible(bench, "starved", seeds=4)
     first: list[Any] = []
     threading.Timer(3, lambda: first.append(dask_processes.worker())).start()
     when(started, 2, lambda: (first[0].kill(), time.sleep(3), dask_processes.worker()))
@@ -194,13 +194,14 @@ def test_waiting_for_workers_can_be_stopped(dask_processes: Any) -> None:
 def test_shared_work_ends_with_a_sentence_when_the_scheduler_is_killed(dask_processes: Any) -> None:
     """D: features and counting, too."""
     dask_processes.worker()
-    with (
-        pytest.raises(UsageError, match="the scheduler was lost in mid-work"),
-        client_of(dask_processes.address, lambda text: None) as client,
-    ):
-        future = client.submit(time.sleep, 600)
-        threading.Timer(1, dask_processes.scheduler.kill).start()
-        future.result()
+    threading.Timer(8, dask_processes.scheduler.kill).start()
+
+    def work() -> None:
+        with client_of(dask_processes.address, lambda text: None) as client:
+            client.submit(time.sleep, 600).result()
+
+    with pytest.raises(UsageError, match="the scheduler was lost in mid-work"):
+        work()
 
 
 # The tests below share one cluster; the last of them takes a worker away.
@@ -252,7 +253,7 @@ def test_an_interrupted_run_takes_its_cells_back(scheduler: Any, bench: Any) -> 
 @pytest.mark.slow
 def test_a_worker_killed_in_mid_run_costs_no_cell(scheduler: Any, bench: Any, other_bench: Any) -> None:
     address, workers = scheduler
-    started = visible(bench, seeds=8)
+    started = visible(bench, "visible", seeds=8)
     other_bench.plugins, other_bench.methods, other_bench.seeds = bench.plugins, bench.methods, bench.seeds
     process = bench.start("--dask", address)
     while len(list(started.iterdir())) < 3:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -93,14 +96,16 @@ def blind_worker(dask: Any, folder: Path) -> tuple[Any, Path]:
 def test_a_worker_without_a_shared_disk_gives_the_numbers_of_a_local_run(
     dask_processes: Any, hidden: Path, bench: Any, other_bench: Any
 ) -> None:
+    plugin = hidden / "sent.py"  # under a name that no other test gives another file
+    plugin.write_text(bench.plugins[0].read_text().replace('"neighbour"', '"sent"'))
+    data = Path(shutil.copy(bench.data, hidden))
     for one in (bench, other_bench):
-        one.data = Path(shutil.copy(bench.data, hidden))
-        one.plugins = [Path(shutil.copy(one.plugins[0], hidden))]
+        one.data, one.plugins, one.methods = data, [plugin], ["sent"]
     _, cache = blind_worker(dask_processes, hidden)
     assert bench.run("--dask", dask_processes.address) == 0
     assert other_bench.run() == 0
     assert bench.content() == other_bench.content()
-    assert {path.name for path in cache.glob("received/*/*")} == {"neighbour.py", bench.data.name}
+    assert {path.name for path in cache.glob("received/*/*")} == {"sent.py", data.name}
 
 
 @pytest.mark.slow
