@@ -80,7 +80,8 @@ class Bars:
         self._telling = threading.Lock()
 
     def started(self, label: str) -> None:
-        self._step_over()
+        with self._telling:
+            self._step_over()
         self.bar.start_task(self.grid)  # only the first call counts
         self.running[label] = self.bar.add_task(f"  {printable(label)}", total=None)
 

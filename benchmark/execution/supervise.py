@@ -100,12 +100,11 @@ def supervise(
     died with the server it was forked from, so by another's fault, is run again, a bounded number of times.
     """
     content = pickle.dumps((task, argument))
-    ending = LOST
     for _ in range(LOST_TRIES):
         ending = _run_once(content, limits, log, stop, told)
         if ending.kind != LOST.kind:
-            break
-    return ending
+            return ending
+    return replace(LOST, kind="crash", message=f"{LOST.message}, {LOST_TRIES} times")
 
 
 def _run_once(content: bytes, limits: Limits, log: Path | None, stop: Flag | None, told: Told | None) -> Ending:
@@ -174,7 +173,7 @@ class _Kept:
         with _starting:
             _living.discard(self.pid)
             if self.process.exitcode in (None, -signal.SIGKILL, NO_EXIT_CODE):  # the keeper may not have ended all
-                end_strays({*_living, _server_pid()})
+                end_strays({*_living, _server_pid()} - {0})
         with contextlib.suppress(ValueError):
             self.process.close()
         self.receiver.close()

@@ -9,9 +9,11 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from benchmark.commands.main import main
 from benchmark.execution.processes import sweep_strays
 from benchmark.execution.supervise import (
     LOG_LIMIT,
@@ -22,10 +24,32 @@ from benchmark.execution.supervise import (
     _scratch_folder,
     supervise,
     sweep_scratch,
-    tell,
 )
 
 NO_LIMITS = Limits()
+UNREADY = '''
+from benchmark import Splits, register_dataset
+
+@register_dataset("unready", title="Unready")
+class Unready:
+    """Cannot be loaded."""
+
+    def __init__(self, argument=None, *, data_root=None) -> None: ...
+
+    name = "unready"
+    title = "Unready"
+    protocol = "none"
+    backbone = None
+
+    def check(self) -> None: ...
+
+    map_cutoff = 10
+    miniature = False
+    revision = "1"
+
+    def load(self) -> Splits:
+        raise KeyError("no such column")
+'''
 
 
 def alive(pid: int) -> bool:
@@ -184,43 +208,16 @@ def test_what_cannot_be_unpickled_in_the_task_is_told(tmp_path: Path, monkeypatc
     assert "known_here" in ending.message
 
 
-# What a task tells
-
-
-def test_a_task_tells_of_its_steps_and_not_too_often() -> None:
-    code = "from benchmark.execution.supervise import tell\nimport time\nbegin = time.monotonic()\nnumber = 0\n"
-    code += "while time.monotonic() - begin < 1:\n    number += 1\n    tell('counting', number, 10**9)\ntell('over')"
-    heard: list[tuple[str, int, int | None]] = []
-    ending = supervise(exec, code, NO_LIMITS, told=lambda *step: heard.append(step))
-    assert ending.status == "ok"
-    assert heard[-1] == ("over", 0, None)
-    counts = [done for what, done, total in heard[:-1] if (what, total) == ("counting", 10**9)]
-    assert len(counts) == len(heard) - 1
-    assert 2 <= len(counts) <= 6
-    assert counts == sorted(set(counts))
-
-
-def test_telling_outside_a_task_and_in_its_children_is_no_error() -> None:
-    tell("to nobody", 1, 2)
-    code = "import os\nfrom benchmark.execution.supervise import tell\n"
-    code += "if os.fork() == 0:\n    tell('child')\n    os._exit(0)\nos.wait()"
-    heard: list[str] = []
-    assert supervise(exec, code, NO_LIMITS, told=lambda what, *_: heard.append(what)).status == "ok"
-    assert heard == []
-
-
-def test_a_silent_task_is_said_to_live(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmark.execution.supervise.ALIVE_SECONDS", 0.2)
-    heard: list[tuple[str, int, int | None]] = []
-    supervise(time.sleep, 1, NO_LIMITS, told=lambda *step: heard.append(step))
-    assert set(heard) == {("", 0, None)}
-    assert len(heard) >= 2
-
-
-def test_a_task_that_never_stops_telling_is_stopped() -> None:
-    code = "from benchmark.execution.supervise import tell\nnumber = 0\n"
-    code += "while True:\n    number += 1\n    tell(str(number))"
-    assert supervise(exec, code, Limits(seconds=0.5), told=lambda *_: None).status == "timeout"
+def test_a_preparation_that_fails_says_why(bench: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """E: it said "exited with code 1 without a result"."""
+    plugin = bench.folder / "unready.py"
+    plugin.write_text(UNREADY)
+    bench.plugins.append(plugin)
+    words = bench.words()
+    words[words.index("--datasets") + 1] = "unready"
+    assert main(words) == 1
+    cause = "KeyError: 'no such column' (unready.py, line 22, in load)"
+    assert f"preparing unready failed: {cause}" in capsys.readouterr().out
 
 
 # What a task starts
@@ -228,6 +225,7 @@ def test_a_task_that_never_stops_telling_is_stopped() -> None:
 ESCAPE = """
 import os, signal, time
 from pathlib import Path
+from typing import Any
 note = Path(NOTE)
 if os.fork() == 0:
     os.setsid()
@@ -380,7 +378,8 @@ def test_a_task_that_died_with_its_server_is_run_again_and_not_for_ever(tmp_path
     assert supervise(exec, f"{leave}\n{once}", NO_LIMITS).status == "ok"
     assert len(list(tmp_path.iterdir())) == 2
     ending = supervise(exec, f"{leave}\n{die}", NO_LIMITS)
-    assert (ending.status, ending.kind) == ("failed", "lost")
+    assert (ending.status, ending.kind) == ("failed", "crash")
+    assert "3 times" in ending.message
     assert len(list(tmp_path.iterdir())) == 2 + LOST_TRIES
     assert supervise(abs, -1, NO_LIMITS) == Ending(1)
 
