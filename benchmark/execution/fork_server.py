@@ -12,12 +12,11 @@ import scipy.special
 import threadpoolctl
 
 import benchmark.execution.worker
-from benchmark.errors import UsageError
 from benchmark.execution.fingerprint import method_sources
 from benchmark.execution.provenance import provenance
 from benchmark.registry import datasets, methods
 
-with contextlib.suppress(UsageError):  # a broken plugin is told of by whoever asks for it
+with contextlib.suppress(Exception):  # a broken plugin is told of by whoever asks for it
     methods.load()
     datasets.load()
     for method in methods:

@@ -100,11 +100,12 @@ def supervise(
     died with the server it was forked from, so by another's fault, is run again, a bounded number of times.
     """
     content = pickle.dumps((task, argument))
+    ending = LOST
     for _ in range(LOST_TRIES):
         ending = _run_once(content, limits, log, stop, told)
         if ending.kind != LOST.kind:
             return ending
-    return replace(LOST, kind="crash", message=f"{LOST.message}, {LOST_TRIES} times")
+    return replace(ending, kind="crash", message=f"{ending.message}, {LOST_TRIES} times")
 
 
 def _run_once(content: bytes, limits: Limits, log: Path | None, stop: Flag | None, told: Told | None) -> Ending:
@@ -113,8 +114,8 @@ def _run_once(content: bytes, limits: Limits, log: Path | None, stop: Flag | Non
         output = log or Path(scratch) / "log"
         try:
             kept = _start(content, limits, output, scratch)
-        except (OSError, EOFError):
-            return LOST  # the server was killed while it was asked
+        except (OSError, EOFError) as error:  # no more processes or files, or the server was killed while it was asked
+            return replace(LOST, message=f"no process could be started ({type(error).__name__}: {error})")
         try:
             ending = _watch(kept, limits, output, stop, told)
             return _explained(ending, kills, output, stop)

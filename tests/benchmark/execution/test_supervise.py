@@ -384,6 +384,16 @@ def test_a_task_that_died_with_its_server_is_run_again_and_not_for_ever(tmp_path
     assert supervise(abs, -1, NO_LIMITS) == Ending(1)
 
 
+def test_a_process_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(process: object) -> None:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr("multiprocessing.process.BaseProcess.start", refuse)
+    ending = supervise(abs, -1, NO_LIMITS)
+    assert (ending.status, ending.kind) == ("failed", "crash")
+    assert "no process could be started (BlockingIOError: [Errno 11] Resource temporarily" in ending.message
+
+
 def test_many_at_once_from_threads() -> None:
     values: dict[int, int] = {}
     threads = [
