@@ -105,6 +105,7 @@ class DaskProcesses:
     def __init__(self, folder: Path) -> None:
         self.folder, self.note = folder, folder / "scheduler.json"
         self.processes: list[subprocess.Popen[bytes]] = []
+        self.over = False
         self.scheduler = self._start([], "scheduler", "--port", "0", "--host", "127.0.0.1")
         while not self.note.exists():
             assert self.scheduler.poll() is None
@@ -112,6 +113,7 @@ class DaskProcesses:
         self.address = json.loads(self.note.read_text())["address"]
 
     def _start(self, before: Sequence[str], *words: str, **settings: Any) -> subprocess.Popen[bytes]:
+        assert not self.over, "a test that has failed starts no more"
         command = [*before, sys.executable, "-m", "dask", *words, "--scheduler-file", str(self.note), "--no-dashboard"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": self.folder}
         self.processes.append(subprocess.Popen(command, **(quiet | settings)))
@@ -131,6 +133,7 @@ class DaskProcesses:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.over = True
         for process in self.processes:
             process.kill()
         for process in self.processes:
