@@ -88,6 +88,9 @@ def run_cells(
         print(f"collapsed: {label}: its codes are all but constant, so its MAP is not a result", file=sys.stderr)
     for problem in summary.problems:
         print(f"problem: {problem}", file=sys.stderr)
+    if summary.gave_up:
+        print(f"{summary.gave_up}; to go on: python run_all.py {shlex.join(args.words)}", file=sys.stderr)
+        return 1
     if summary.interrupted:
         print(f"interrupted; to go on: python run_all.py {shlex.join(args.words)}", file=sys.stderr)
         return 130

@@ -150,7 +150,7 @@ def _unrolled(labels: np.ndarray, rows: int) -> np.ndarray:
 
 def score(inputs: Inputs, args: argparse.Namespace) -> dict[str, Any]:
     """Everything `score` prints and writes, as plain data and arrays."""
-    from benchmark.execution.cluster import client_of
+    from benchmark.execution.dask_client import client_of
 
     graded = not holds_class_numbers(inputs.query_labels)
     with client_of(args.dask) as client:

@@ -3,35 +3,44 @@
 Dask decides which worker runs a cell and gives it to another when that worker vanishes, a bounded number of times
 (its setting `distributed.scheduler.allowed-failures`). On the worker, `supervise` runs the cell in a process of
 its own, as it does here: a cell that hangs or dies takes no worker with it. Nothing there writes to results/: record,
-payload and log travel back. Dask is an optional extra; only this module and callers of `connect` import it.
+payload and log travel back. Files that a worker does not see are sent to it (shipping.py) when it says so.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import tempfile
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmark.errors import UsageError
+from benchmark.execution.dask_client import Lookout, Say, to_stderr, watched_client
+from benchmark.execution.request import Request
 from benchmark.execution.shipping import at_home, lacking, named_paths, pack, send
-from benchmark.execution.supervise import INTERRUPTED, LOG_LIMIT, Ending, Flag, Limits, start_server, supervise
-from benchmark.execution.worker import Request
+from benchmark.execution.supervise import (
+    INTERRUPTED,
+    LOG_LIMIT,
+    Ending,
+    Flag,
+    Limits,
+    Told,
+    start_server,
+    supervise,
+)
 
-CONNECT_SECONDS = 30
 POLL_SECONDS = 0.2  # between looks at the flag that stops a run; a result is noticed at once
 LOST_TRIES = 3  # how often a cell whose result the cluster has lost is sent again
+LACKING = "lacking"  # the kind of ending of a cell whose worker asks for files
 
 
 class Cluster:
     """Runs tasks through a Dask client, one at a time per thread of its workers."""
 
-    def __init__(self, client: Any, modules: Sequence[str]) -> None:
-        self.client, self.modules = client, tuple(modules)
+    def __init__(self, client: Any, lookout: Lookout, modules: Sequence[str]) -> None:
+        self.client, self.lookout, self.modules = client, lookout, tuple(modules)
         self._sent: set[str] = set()
         self._sending = threading.Lock()
 
@@ -51,30 +60,49 @@ class Cluster:
         limits: Limits,
         log: Path | None = None,
         stop: Flag | None = None,
+        told: Told | None = None,
     ) -> Ending:
-        """Run `task(argument)` in a process of its own on some worker and say how it ended."""
-        if isinstance(argument, Request):
-            self._send(named_paths(argument))
-        ending = INTERRUPTED
-        for _ in range(LOST_TRIES):
-            key = f"hashbench-{uuid.uuid4().hex}"
-            future = self.client.submit(carry_out, task, argument, limits, self.modules, key, key=key, pure=False)
-            ending, text = self._awaited(future, stop)
-            if ending.kind != "lost":
+        """Run `task(argument)` in a process of its own on some worker and say how it ended.
+
+        What it tells of its steps stays there. An ending of kind `gone` means that the scheduler is: no task will run.
+        """
+        paths = named_paths(argument) if isinstance(argument, Request) else []
+        ending, text, tries = INTERRUPTED, b"", 0
+        while tries < LOST_TRIES:
+            ending, text = self._once(task, argument, limits, paths, stop)
+            if ending.kind == LACKING and not self._sent.issuperset(ending.value):
+                self._send(ending.value)
+            elif ending.kind not in ("lost", LACKING):
                 break
+            else:
+                tries += 1
         if log is not None and text:
             with contextlib.suppress(OSError):
                 log.write_bytes(text)
         return ending
 
+    def _once(self, task: Any, argument: Any, limits: Limits, paths: Sequence[str], stop: Flag | None) -> Any:
+        while self.client.status == "connecting" and not (stop is not None and stop.is_set()):
+            time.sleep(POLL_SECONDS)  # the scheduler may come back, or its lookout will give it up
+        if self.client.status in ("closing", "closed"):
+            return self._gone(), b""
+        key = f"hashbench-{uuid.uuid4().hex}"
+        arguments = (task, argument, limits, self.modules, paths, key)
+        try:
+            future = self.client.submit(supervise_on_worker, *arguments, key=key, pure=False)
+        except Exception:
+            if self.client.status == "running":
+                raise
+            return self._gone(), b""
+        return self._awaited(future, stop)
+
     def _send(self, paths: Sequence[str]) -> None:
-        """See to it that every worker has these files and folders."""
+        """See to it that every worker, now and later, has these files and folders."""
         with self._sending:
-            new = [path for path in paths if path not in self._sent]
-            missing = self.client.run(lacking, new) if new else {}
-            for path in {path for some in missing.values() for path in some}:
-                send(self.client, pack(path))
-            self._sent.update(new)
+            for path in paths:
+                if path not in self._sent:
+                    send(self.client, pack(path))
+                    self._sent.add(path)
 
     def _awaited(self, future: Any, stop: Flag | None) -> tuple[Ending, bytes]:
         done = threading.Event()
@@ -87,10 +115,17 @@ class Cluster:
             if stop is not None and stop.is_set():
                 future.cancel()
                 return INTERRUPTED, b""
+            if self.lookout.gone:
+                return self._gone(), b""
             if future.status == "error":
                 return self._failed(future.exception()), b""
             if future.status in ("cancelled", "lost"):
                 return Ending(status="failed", kind="lost", message="the cluster has lost the cell's result"), b""
+
+    def _gone(self) -> Ending:
+        """The cell is as good as before: it is to be run, not to be called a failure."""
+        self.lookout.look()
+        return Ending(status="interrupted", kind="gone", message=self.lookout.gone or "the Dask client was closed")
 
     def _failed(self, error: BaseException) -> Ending:
         import distributed
@@ -111,12 +146,20 @@ class Cancelled:
         return known is None or known.state in ("cancelled", "released", "forgotten")
 
 
-def carry_out(
-    task: Callable[[Any], Any], argument: Any, limits: Limits, modules: Sequence[str], key: str
+def supervise_on_worker(
+    task: Callable[[Any], Any],
+    argument: Any,
+    limits: Limits,
+    modules: Sequence[str],
+    paths: Sequence[str],
+    key: str,
 ) -> tuple[Ending, bytes]:
-    """On a worker: supervise the task; its log travels back with how it ended."""
+    """On a worker: supervise the task; its log travels back with how it ended. Files it lacks are asked for."""
     import distributed
 
+    missing = lacking(paths)
+    if missing:
+        return Ending(missing, "failed", LACKING, f"not on the Dask worker, though sent: {', '.join(missing)}"), b""
     start_server(limits.threads, modules)
     stop = Cancelled(distributed.get_worker(), key)
     with tempfile.TemporaryDirectory(prefix="hashbench-log-") as folder:
@@ -127,45 +170,10 @@ def carry_out(
 
 
 @contextlib.contextmanager
-def connect(address: str, modules: Sequence[str] = ()) -> Iterator[Cluster]:
+def connect(
+    address: str, modules: Sequence[str] = (), say: Say = to_stderr, stop: Flag | None = None
+) -> Iterator[Cluster]:
     """The cluster at `address`, or for `local:N` one of N worker processes that ends with the run."""
-    try:
-        import distributed
-    except ImportError:
-        raise UsageError('--dask needs Dask, which is not installed: pip install -e ".[dask]"') from None
-    with contextlib.ExitStack() as stack:
-        if address.startswith("local:"):
-            # Cells are watched one by one (--memory), so that Dask need not restart workers for their sake.
-            local = distributed.LocalCluster(
-                n_workers=_workers(address),
-                threads_per_worker=1,
-                memory_limit=0,
-                dashboard_address=":0",
-                silence_logs=logging.CRITICAL,
-            )
-            target: Any = stack.enter_context(local)
-        else:
-            target = address
-        try:
-            client = distributed.Client(target, timeout=CONNECT_SECONDS)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise UsageError(f"--dask {address}: no scheduler answers there ({type(error).__name__})") from None
-        stack.enter_context(client)
-        yield Cluster(client, modules)
-
-
-@contextlib.contextmanager
-def client_of(address: str | None) -> Iterator[Any]:
-    """A Dask client for work that can be shared: features of images, counting. None where no address is given."""
-    if address is None:
-        yield None
-        return
-    with connect(address) as cluster:
-        yield cluster.client
-
-
-def _workers(address: str) -> int:
-    text = address.partition(":")[2]
-    if not text.isdecimal() or int(text) < 1:
-        raise UsageError(f"--dask {address}: expected local:N with N of 1 or more workers")
-    return int(text)
+    with watched_client(address, say) as (client, lookout):
+        lookout.await_worker(stop)
+        yield Cluster(client, lookout, modules)

@@ -1,19 +1,41 @@
-"""What the user sees while cells run: bars on a terminal, one plain line per cell elsewhere."""
+"""What the user sees while cells run: bars on a terminal, one plain line per cell elsewhere.
+
+Labels and messages are made of what users and plugins wrote, so they are shown letter by letter: no markup, no
+control characters.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+LINE_SECONDS = 5  # between two lines on one step
+
 
 class Progress(Protocol):
-    """Told of every cell that starts and ends."""
+    """Told of every cell that starts and ends, and of the steps of whatever takes long."""
 
     def started(self, label: str) -> None: ...
 
     def finished(self, label: str, outcome: str) -> None: ...
+
+    def working(self, what: str, done: int, total: int | None) -> None:
+        """A step is so far; the same step again says that it goes on, another one that it is over."""
+
+    def note(self, text: str) -> None: ...
+
+
+class Silence:
+    """Nothing is shown."""
+
+    def started(self, label: str) -> None: ...
+
+    def finished(self, label: str, outcome: str) -> None: ...
+
+    def working(self, what: str, done: int, total: int | None) -> None: ...
 
     def note(self, text: str) -> None: ...
 
@@ -25,6 +47,9 @@ class Lines:
         self.total, self.done, self.own = total, 0, 0
         self.begin: float | None = None
         self.running: set[str] = set()
+        self.step: str | None = None
+        self.step_begin = self.step_told = 0.0
+        self._telling = threading.Lock()
 
     def started(self, label: str) -> None:
         self.running.add(label)
@@ -32,10 +57,11 @@ class Lines:
             self.begin = time.monotonic()
 
     def finished(self, label: str, outcome: str) -> None:
-        self.done += 1
-        self.own += label in self.running
-        self.running.discard(label)
-        print(f"[{self.done}/{self.total}] {label}: {outcome}{self._left()}", flush=True)
+        with self._telling:
+            self.done += 1
+            self.own += label in self.running
+            self.running.discard(label)
+            self.note(f"[{self.done}/{self.total}] {label}: {outcome}{self._left()}")
 
     def _left(self) -> str:
         if self.begin is None or not self.own or self.done == self.total:
@@ -43,8 +69,17 @@ class Lines:
         per_cell = (time.monotonic() - self.begin) / self.own
         return f" ({clock(per_cell * (self.total - self.done))} left)"
 
+    def working(self, what: str, done: int, total: int | None) -> None:
+        with self._telling:
+            now = time.monotonic()
+            if what != self.step:
+                self.step, self.step_begin, self.step_told = what, now, now
+            elif now - self.step_told >= LINE_SECONDS:
+                self.step_told = now
+                self.note(f"  {step_line(what, done, total, now - self.step_begin)}")
+
     def note(self, text: str) -> None:
-        print(text, flush=True)
+        print(printable(text), flush=True)
 
 
 class Bars:
@@ -53,20 +88,36 @@ class Bars:
     def __init__(self, bar: Any, total: int) -> None:
         self.bar, self.grid = bar, bar.add_task("cells", total=total, start=False)
         self.running: dict[str, Any] = {}
+        self.step: tuple[str, Any] | None = None
+        self._telling = threading.Lock()
 
     def started(self, label: str) -> None:
+        with self._telling:
+            self._step_over()
         self.bar.start_task(self.grid)  # only the first call counts
-        self.running[label] = self.bar.add_task(f"  {label}", total=None)
+        self.running[label] = self.bar.add_task(f"  {printable(label)}", total=None)
 
     def finished(self, label: str, outcome: str) -> None:
         task = self.running.pop(label, None)
         if task is not None:
             self.bar.remove_task(task)
-        self.bar.console.print(f"{label}: {outcome}", highlight=False, markup=False)
+        self.note(f"{label}: {outcome}")
         self.bar.advance(self.grid)
 
+    def working(self, what: str, done: int, total: int | None) -> None:
+        with self._telling:
+            if self.step is None or self.step[0] != what:
+                self._step_over()
+                self.step = what, self.bar.add_task(f"  {printable(what) or 'working'}", total=total)
+            self.bar.update(self.step[1], completed=done, total=total)
+
+    def _step_over(self) -> None:
+        if self.step is not None:
+            self.bar.remove_task(self.step[1])
+            self.step = None
+
     def note(self, text: str) -> None:
-        self.bar.console.print(text, highlight=False, markup=False)
+        self.bar.console.print(printable(text), highlight=False, markup=False, emoji=False)
 
 
 @contextlib.contextmanager
@@ -78,18 +129,31 @@ def progress(total: int) -> Iterator[Progress]:
     if not console.is_terminal:
         yield Lines(total)
         return
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    with bars_on(console) as bar:
+        yield Bars(bar, total)
+
+
+def bars_on(console: Any) -> Any:
+    """rich's bars, in which a description is text and nothing else."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as RichProgress
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with RichProgress(*columns, TimeRemainingColumn(), console=console) as bar:
-        yield Bars(bar, total)
+    plain = TextColumn("{task.description}", markup=False)
+    columns = (plain, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    return RichProgress(*columns, console=console)
+
+
+def step_line(what: str, done: int, total: int | None, seconds: float) -> str:
+    """'features of alexnet: 512/2048 (0:30 left)', or for how long it has gone on where nobody knows how much it is."""
+    if not total:
+        return f"{what or 'still working'}: {clock(seconds)} so far"
+    left = f" ({clock(seconds / done * (total - done))} left)" if 0 < done < total else ""
+    return f"{what}: {done}/{total}{left}"
+
+
+def printable(text: str) -> str:
+    """On one line, and without what a terminal would obey."""
+    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.splitlines()))
 
 
 def clock(seconds: float) -> str:

@@ -8,6 +8,7 @@ this machine or to a Dask cluster (cluster.py); either way only this side writes
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import queue
 import signal
@@ -25,9 +26,10 @@ from benchmark.execution.grid import Cell, DatasetChoice
 from benchmark.execution.plan import PlannedCell
 from benchmark.execution.progress import Progress
 from benchmark.execution.record import Record
+from benchmark.execution.request import Outcome, Request
 from benchmark.execution.store import Damaged, Store
 from benchmark.execution.supervise import INTERRUPTED, Ending, Flag, Limits, start_server, supervise
-from benchmark.execution.worker import Outcome, Prepared, Request, blank_record, prepare_data, run_cell
+from benchmark.execution.worker import Prepared, blank_record, prepare_data, run_cell
 
 WAIT_FOR_OTHERS = 0.5  # seconds between looks at cells that another run holds
 # task, its argument, limits, log file, flag to stop it -> how it ended
@@ -64,6 +66,7 @@ class Summary:
     problems: list[str] = field(default_factory=list)
     collapsed: list[str] = field(default_factory=list)  # labels of cells whose codes are not a result
     interrupted: bool = False
+    gave_up: str = ""  # why no cell could be run any more, if that is so
 
     @property
     def failed(self) -> int:
@@ -119,7 +122,7 @@ class Run:
                 waiting = self._pass(waiting, place, at_once)
                 if waiting:
                     self.stop.wait(WAIT_FOR_OTHERS)
-        self.summary.interrupted = self.stop.is_set()
+        self.summary.interrupted = self.stop.is_set() and not self.summary.gave_up
         return self.summary
 
     @contextmanager
@@ -131,7 +134,7 @@ class Run:
             return
         from benchmark.execution.cluster import connect
 
-        with connect(self.options.dask, modules) as cluster:
+        with connect(self.options.dask, modules, self.progress.note, self.stop) as cluster:
             self.progress.note(f"Dask: {cluster.slots} cells at once on {cluster.workers} workers")
             yield cluster.run, max(self.options.jobs, cluster.slots), cluster.client.scheduler.address
 
@@ -148,11 +151,16 @@ class Run:
             # Features are made while no cell runs, so by all cores, whatever a cell may use.
             request = request_for(planned, self.store, self.options)
             request = replace(request, threads=usable_cores(), scheduler=scheduler)
-            ending = supervise(prepare_data, request, Limits(memory=self.options.memory), None, self.stop)
+            step = functools.partial(self._working, f"preparing {choice.dataset.name}")
+            step("", 0, None)
+            ending = supervise(prepare_data, request, Limits(memory=self.options.memory), None, self.stop, step)
             if ending.status == "ok":
                 self._prepared(choice, ending.value)
             elif ending.status != "interrupted":  # its cells will tell the same, each in its record
                 self.progress.note(f"preparing {choice.dataset.name} failed: {ending.message}")
+
+    def _working(self, task: str, what: str, done: int, total: int | None) -> None:
+        self.progress.working(f"{task}: {what}" if what else task, done, total)
 
     def _prepared(self, choice: DatasetChoice, found: Prepared) -> None:
         if found.errors and not self.options.allow_overlap:
@@ -207,6 +215,9 @@ class Run:
             if self.stop.is_set():
                 return lost(cell, request, INTERRUPTED)
             ending = place(run_cell, request, self.options.limits(gpu), log, self.stop)
+        if ending.kind == "gone":
+            self.summary.gave_up = ending.message
+            self.stop.set()
         return ending.value if ending.status == "ok" else lost(cell, request, ending)
 
     @contextmanager

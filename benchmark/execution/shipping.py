@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmark.data.cache import cache_dir
 from benchmark.errors import UsageError
-from benchmark.execution.worker import Request
+from benchmark.execution.request import Request
 
 LIMIT = 1 << 30  # bytes; more belongs on a file system that workers share
 
@@ -42,7 +42,7 @@ def named_paths(request: Request) -> list[str]:
 
 def lacking(paths: Sequence[str]) -> list[str]:
     """On a worker: those that it does not see."""
-    return [path for path in paths if not Path(path).exists() and path not in _received]
+    return [path for path in paths if not Path(path).exists() and not Path(_received.get(path, path)).exists()]
 
 
 def pack(path: str) -> Parcel:

@@ -7,10 +7,11 @@ a payload of arrays; the submitting side commits them.
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,51 +19,21 @@ import numpy as np
 from benchmark.contracts import HashDataset, MethodInfo, Split, Splits
 from benchmark.data.audit import audit
 from benchmark.data.feature_cache import Cut, extract
-from benchmark.deep.profile import Profile
 from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
 from benchmark.evaluation.codes import check_codes, health, pack
 from benchmark.evaluation.counting import EVALUATOR_VERSION, count
 from benchmark.evaluation.metrics import Scores, in_database_order, score_counts
+from benchmark.execution.dask_client import client_of
 from benchmark.execution.fingerprint import differences, plugin_sources
 from benchmark.execution.grid import data_parts
 from benchmark.execution.provenance import peak_memory, provenance
 from benchmark.execution.record import Record, Status
+from benchmark.execution.request import Outcome, Request
+from benchmark.execution.task_process import tell
 from benchmark.registry import get_dataset, get_method, load_plugin
 from benchmark.seeds import derive_seed
 
 GIVEN = "features as given with the data set; its images were not used"
-
-
-@dataclass(frozen=True)
-class Request:
-    """All that a process needs to carry out one cell; plain data, so that it travels to any machine."""
-
-    key: str
-    identity: Mapping[str, Any]
-    parts: Mapping[str, Any]
-    asked: Mapping[str, Any]
-    dataset: str
-    data_root: str | None
-    dataset_parameters: Mapping[str, Any]
-    profile: Profile
-    backbone: str | None
-    weights: str | None
-    partial_weights: bool
-    plugins: Sequence[str] = ()
-    threads: int = 1
-    checkpoint: str | None = None
-    scheduler: str | None = None  # address of a Dask scheduler whose workers may help to make features
-    fold: tuple[int, int] | None = None  # for `tune`: part i of n of the training split is held out
-    with_dataset: bool = False  # also return what the store keeps of the data set
-
-
-@dataclass
-class Outcome:
-    """What a cell came to: its record, its payload, and the data set's arrays where they were asked for."""
-
-    record: Record
-    payload: dict[str, np.ndarray] = field(default_factory=dict)
-    dataset: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 def run_cell(request: Request) -> Outcome:
@@ -228,11 +199,18 @@ def _featured(dataset: HashDataset, splits: Splits, info: MethodInfo, request: R
         return replace(splits, notes=(*splits.notes, GIVEN))  # whoever gives features means them
     cut: Cut = "trunk" if depth == "last" else "penultimate"
     weights, partial, threads = request.weights, request.partial_weights, request.threads
-    from benchmark.execution.cluster import client_of
-
-    with client_of(request.scheduler) as client:
+    step = functools.partial(tell, f"features of {request.backbone}")
+    with client_of(request.scheduler, tell) as client:
         featured = extract(
-            dataset, splits, request.backbone, weights, cut=cut, partial=partial, threads=threads, client=client
+            dataset,
+            splits,
+            request.backbone,
+            weights,
+            cut=cut,
+            partial=partial,
+            threads=threads,
+            progress=step,
+            client=client,
         )
     train, query, database = (replace(split, images=None) for split in featured.parts().values())
     return replace(featured, train=train, query=query, database=database)

@@ -1,9 +1,12 @@
-"""A tiny grid that runs in milliseconds, on the command line or in this process, and what its store holds."""
+"""A tiny grid that runs in milliseconds, on the command line or in this process, and what its store holds; Dask."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -94,3 +97,61 @@ def other_bench(tmp_path: Path, tiny: Path) -> Bench:
     folder = tmp_path / "other"
     folder.mkdir()
     return Bench(folder, tiny)
+
+
+class DaskProcesses:
+    """A scheduler and workers as anyone would start them; they end with the block."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.note = folder, folder / "scheduler.json"
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.over = False
+        self.scheduler = self._start([], "scheduler", "--port", "0", "--host", "127.0.0.1")
+        while not self.note.exists():
+            assert self.scheduler.poll() is None
+            time.sleep(0.1)
+        self.address = json.loads(self.note.read_text())["address"]
+
+    def _start(self, before: Sequence[str], *words: str, **settings: Any) -> subprocess.Popen[bytes]:
+        assert not self.over, "a test that has failed starts no more"
+        command = [*before, sys.executable, "-m", "dask", *words, "--scheduler-file", str(self.note), "--no-dashboard"]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": self.folder}
+        self.processes.append(subprocess.Popen(command, **(quiet | settings)))
+        return self.processes[-1]
+
+    def worker(self, before: Sequence[str] = (), **settings: Any) -> subprocess.Popen[bytes]:
+        """Start one, with words before its command where it is to live in a world of its own."""
+        return self._start(before, "worker", "--nthreads", "1", "--no-nanny", **settings)
+
+    def await_workers(self, number: int) -> None:
+        import distributed
+
+        with distributed.Client(self.address, set_as_default=False) as client:
+            client.wait_for_workers(number, timeout=120)
+
+    def __enter__(self) -> DaskProcesses:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over = True
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.wait()
+
+
+@pytest.fixture
+def dask_processes(tmp_path: Path) -> Iterator[DaskProcesses]:
+    folder = tmp_path / "dask"
+    folder.mkdir()
+    with DaskProcesses(folder) as dask:
+        yield dask
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A scheduler with two workers that tests share; the address, and the workers' processes."""
+    with DaskProcesses(tmp_path_factory.mktemp("dask")) as dask:
+        workers = [dask.worker(), dask.worker()]
+        dask.await_workers(2)
+        yield dask.address, workers

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,13 +18,10 @@ from benchmark import Split, Splits, UsageError, count
 from benchmark.data import feature_cache as features
 from benchmark.data.images import ImageArrays, Transform
 from benchmark.deep.backbones import Backbone
-from benchmark.deep.profile import load_profile
-from benchmark.execution import cluster
-from benchmark.execution import shipping as parcels
-from benchmark.execution.cluster import client_of, connect
-from benchmark.execution.shipping import at_home
+from benchmark.execution import dask_client
+from benchmark.execution.cluster import connect
+from benchmark.execution.dask_client import client_of
 from benchmark.execution.supervise import Limits
-from benchmark.execution.worker import Request
 
 HOSTILE = Path(__file__).parents[2] / "hostile"
 SLOW_START = '''
@@ -60,7 +55,7 @@ def test_a_local_cluster_needs_a_number_of_workers(address: str) -> None:
 
 
 def test_an_address_where_nobody_answers_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
+    monkeypatch.setattr(dask_client, "CONNECT_SECONDS", 1)
     with pytest.raises(UsageError, match="no scheduler answers"), connect("tcp://127.0.0.1:1"):
         pass
 
@@ -69,59 +64,6 @@ def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UsageError, match=r"pip install -e '?\"\.\[dask\]"), connect("local:1"):
         pass
-
-
-def request(**changes: Any) -> Request:
-    blank: dict[str, Any] = {
-        "key": "k", "identity": {}, "parts": {}, "dataset": "lsh", "data_root": None, "dataset_parameters": {},
-        "profile": load_profile("quick"), "backbone": None, "weights": None, "partial_weights": False,
-    }  # fmt: skip
-    return Request(**(blank | changes))
-
-
-def test_a_snapshot_is_kept_where_the_results_folder_is_in_sight(tmp_path: Path) -> None:
-    seen = str(tmp_path / "checkpoints" / "k.pt")
-    assert at_home(request(checkpoint=seen)).checkpoint == seen
-    assert at_home(request(checkpoint=str(tmp_path / "no" / "folder" / "k.pt"))).checkpoint is None
-
-
-def test_files_that_a_worker_does_not_see_are_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(parcels, "_received", {})
-    here = tmp_path / "here"
-    (here / "root" / "lists").mkdir(parents=True)
-    (here / "root" / "lists" / "train.txt").write_text("a 1")
-    for name in ("data.npz", "weights.pth", "plugin.py"):
-        (here / name).write_text(name)
-    asked = request(
-        dataset=f"features:{here / 'data.npz'}",
-        data_root=str(here / "root"),
-        weights=str(here / "weights.pth"),
-        plugins=(str(here / "plugin.py"),),
-    )
-    paths = parcels.named_paths(asked)
-    assert len(paths) == 4
-    assert parcels.lacking(paths) == []
-    packed = [parcels.pack(path) for path in paths]
-    assert at_home(asked) == asked
-    here.rename(tmp_path / "elsewhere")
-    assert parcels.lacking(paths) == paths
-    for parcel in packed * 2:
-        parcels.receive(parcel)
-    assert parcels.lacking(paths) == []
-    found = at_home(asked)
-    assert found.dataset.startswith("features:")
-    assert Path(found.dataset.partition(":")[2]).read_text() == "data.npz"
-    assert Path(found.weights or "").read_text() == "weights.pth"
-    assert Path(found.plugins[0]).read_text() == "plugin.py"
-    assert (Path(found.data_root or "") / "lists" / "train.txt").read_text() == "a 1"
-
-
-def test_what_is_too_large_to_send_is_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "data").write_bytes(b"x" * 100)
-    monkeypatch.setattr(parcels, "LIMIT", 99)
-    with pytest.raises(UsageError, match="too much to send: mount it"):
-        parcels.pack(str(tmp_path))
 
 
 def test_features_made_by_a_cluster_are_those_made_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,34 +94,6 @@ def test_features_made_by_a_cluster_are_those_made_here(tmp_path: Path, monkeypa
         assert np.array_equal(split.features, helped.parts()[name].features)  # type: ignore[arg-type]
 
 
-@pytest.fixture(scope="module")
-def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """A scheduler and two workers as anyone would start them; the address, and the workers' processes."""
-    folder = tmp_path_factory.mktemp("dask")
-    note = folder / "scheduler.json"
-    dask = [sys.executable, "-m", "dask"]
-    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
-    options = ["--scheduler-file", str(note), "--no-dashboard"]
-    processes = [subprocess.Popen([*dask, "scheduler", "--port", "0", "--host", "127.0.0.1", *options], **quiet)]
-    while not note.exists():
-        assert processes[0].poll() is None
-        time.sleep(0.1)
-    worker = [*dask, "worker", "--scheduler-file", str(note), "--nthreads", "1", "--no-nanny", "--no-dashboard"]
-    processes += [subprocess.Popen(worker, **quiet) for _ in range(2)]
-    try:
-        import distributed
-
-        with distributed.Client(scheduler_file=str(note), set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=120)
-            address = client.scheduler.address
-        yield address, processes[1:]
-    finally:
-        for process in processes:
-            process.kill()
-        for process in processes:
-            process.wait()
-
-
 @pytest.mark.slow
 def test_counting_uses_the_same_client(scheduler: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
@@ -190,6 +104,104 @@ def test_counting_uses_the_same_client(scheduler: Any, tmp_path: Path) -> None:
     assert np.array_equal(helped.counts, count(*codes, *labels).counts)
     with client_of(None) as nobody:
         assert nobody is None
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is waited for for long, and nothing is waited for in silence."""
+    monkeypatch.setattr(dask_client, "CONNECT_SECONDS", 5)
+    monkeypatch.setattr(dask_client, "PATIENCE_SECONDS", 1)
+    monkeypatch.setattr(dask_client, "LOOK_SECONDS", 0.2)
+
+
+def visible(bench: Any, name: str, seeds: int) -> Path:
+    """Give the bench a method of this name that leaves a file for each cell it starts, in the folder returned."""
+    started = bench.folder / "started"
+    started.mkdir()
+    method = bench.folder / f"{name}.py"
+    method.write_text(SLOW_START.replace("FOLDER", repr(str(started))).replace("visible", name))
+    bench.plugins, bench.methods, bench.seeds = [method], [name], list(range(seeds))
+    return started
+
+
+def when(folder: Path, number: int, action: Any) -> threading.Thread:
+    """Do it when so many files are in the folder."""
+
+    def wait() -> None:
+        deadline = time.monotonic() + 60
+        while len(list(folder.iterdir())) < number and time.monotonic() < deadline:
+            time.sleep(0.02)
+        action()
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    return thread
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hasty")
+def test_a_run_whose_scheduler_is_killed_ends_and_can_be_taken_up(
+    dask_processes: Any, bench: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """D: it hung for ever."""
+    dask_processes.worker()
+    started = visible(bench, "orphaned", seeds=6)
+    when(started, 3, dask_processes.scheduler.kill)
+    begin = time.monotonic()
+    assert bench.run("--dask", dask_processes.address) == 1
+    assert time.monotonic() - begin < 60
+    told = capsys.readouterr()
+    assert f"lost the Dask scheduler at {dask_processes.address}: trying" in told.out
+    assert f"the Dask scheduler at {dask_processes.address} is gone; to go on: python run_all.py " in told.err
+    assert "failed" not in bench.statuses().values()
+    assert bench.run() == 0
+    assert [record.status for record in bench.store.records()] == ["ok"] * 6
+    assert bench.leftovers() == []
+    assert len(list(started.iterdir())) <= 6 + 1  # what the cluster had done is not done again
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hasty")
+def test_a_run_without_workers_says_what_it_waits_for(
+    dask_processes: Any, bench: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """D: from the beginning, and when the last of them is killed in mid-run; it goes on with those that come."""
+    started = visible(bench, "starved", seeds=4)
+    first: list[Any] = []
+    threading.Timer(3, lambda: first.append(dask_processes.worker())).start()
+    when(started, 2, lambda: (first[0].kill(), time.sleep(3), dask_processes.worker()))
+    assert bench.run("--dask", dask_processes.address) == 0
+    told = capsys.readouterr().out
+    waiting = f"s: waiting; Ctrl-C stops, or start workers: dask worker {dask_processes.address}"
+    assert told.count(waiting) == 2
+    assert told.count("Dask: going on with 1 workers") == 2
+    assert [record.status for record in bench.store.records()] == ["ok"] * 4
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hasty")
+def test_waiting_for_workers_can_be_stopped(dask_processes: Any) -> None:
+    """D: before the first one comes, and with a task under way."""
+    stop, said = threading.Event(), []
+    threading.Timer(2, stop.set).start()
+    with connect(dask_processes.address, say=said.append, stop=stop) as place:
+        assert place.run(abs, -1, Limits(), None, stop).status == "interrupted"
+    assert any("no Dask worker for" in text for text in said)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hasty")
+def test_shared_work_ends_with_a_sentence_when_the_scheduler_is_killed(dask_processes: Any) -> None:
+    """D: features and counting, too."""
+    dask_processes.worker()
+    threading.Timer(8, dask_processes.scheduler.kill).start()
+
+    def work() -> None:
+        with client_of(dask_processes.address, lambda text: None) as client:
+            client.submit(time.sleep, 600).result()
+
+    with pytest.raises(UsageError, match="the scheduler was lost in mid-work"):
+        work()
 
 
 # The tests below share one cluster; the last of them takes a worker away.
@@ -241,12 +253,8 @@ def test_an_interrupted_run_takes_its_cells_back(scheduler: Any, bench: Any) -> 
 @pytest.mark.slow
 def test_a_worker_killed_in_mid_run_costs_no_cell(scheduler: Any, bench: Any, other_bench: Any) -> None:
     address, workers = scheduler
-    started = bench.folder / "started"
-    started.mkdir()
-    method = bench.folder / "visible.py"
-    method.write_text(SLOW_START.replace("FOLDER", repr(str(started))))
-    for one in (bench, other_bench):
-        one.plugins, one.methods, one.seeds = [method], ["visible"], list(range(8))
+    started = visible(bench, "visible", seeds=8)
+    other_bench.plugins, other_bench.methods, other_bench.seeds = bench.plugins, bench.methods, bench.seeds
     process = bench.start("--dask", address)
     while len(list(started.iterdir())) < 3:
         assert process.poll() is None

@@ -12,6 +12,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from benchmark.execution import runner, supervise
@@ -38,6 +39,8 @@ FATES = {
     "unpicklable": ("failed", "function"),
     "litters": ("ok", ""),
     "deletes-input": ("ok", ""),
+    "kills-parent": ("failed", "SIGKILL"),
+    "forks-away": ("ok", ""),
 }
 SLEEPY = """
 import time
@@ -208,7 +211,7 @@ def test_code_that_changes_under_a_run_is_not_stored_under_the_old_key(
     assert "code here differs from what was planned (sources.plugin)" in record.error["message"]
 
 
-def test_fifteen_hostile_methods_harm_only_themselves(bench: Any, other_bench: Any) -> None:
+def test_hostile_methods_harm_only_themselves(bench: Any, other_bench: Any) -> None:
     bench.seeds = other_bench.seeds = [0]
     other_bench.run()
     names = [name for name in FATES if name != "loops"]
@@ -230,6 +233,8 @@ def test_fifteen_hostile_methods_harm_only_themselves(bench: Any, other_bench: A
     assert logs[found["prints"].key] < 2 << 20
     assert not list(ROOT.glob("litter*"))
     assert not list(Path.cwd().glob("litter*"))
+    strays = [process.pid for process in psutil.process_iter(["cmdline"]) if "86401" in (process.info["cmdline"] or ())]
+    assert not strays  # C15: of forks-away
 
 
 def test_a_plugin_that_cannot_be_imported_stops_before_any_work(bench: Any, capsys: pytest.CaptureFixture[str]) -> None:
