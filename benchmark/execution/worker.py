@@ -229,7 +229,7 @@ def build_method(info: MethodInfo, request: Request) -> Any:
     cell = request.identity
     seed = derive_seed(cell["dataset"], cell["method"], cell["bits"], cell["seed"])
     settings = {**cell.get("tuned", {}), **cell["params"]}
-    if info.input == "images":
+    if info.takes_training:
         training = request.profile.training
         if "learning_rate" in settings and "learning_rate" not in info.parameters:
             training = replace(training, learning_rate=settings.pop("learning_rate"))
