@@ -17,7 +17,6 @@ import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -152,7 +151,9 @@ def shown_to(info: MethodInfo, split: Any, needs: Needs) -> Split:
             f"{info.name}: given a {type(split).__name__}, expected a Split: write Split(features=..., labels=...)"
         )
     seen = split.visible(info.input, needs)
-    return replace(seen, features=_read_only(seen.features), labels=_read_only(seen.labels))
+    for part in ("features", "labels"):
+        object.__setattr__(seen, part, _read_only(getattr(seen, part)))
+    return seen
 
 
 def _read_only(array: Any) -> Any:

@@ -38,7 +38,8 @@ class Parameter:
     @property
     def expected(self) -> str:
         """What a value must be, in words: "float or None", "'paper' or 'authors'"."""
-        words = list(dict.fromkeys(word for option in _options(self) for word in _words(option)))
+        found = dict.fromkeys(word for option in _options(self) for word in _words(option))
+        words = sorted(found, key=lambda word: word == "None")
         return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 

@@ -148,6 +148,7 @@ def load_plugin(path: str | Path) -> None:
         raise UsageError(f"plugin file {path} does not exist")
     name = f"hashbench_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     if name in sys.modules:
+        _add_again(sys.modules[name])
         return
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -160,6 +161,15 @@ def load_plugin(path: str | Path) -> None:
     except UsageError:
         del sys.modules[name]
         raise
+
+
+def _add_again(module: Any) -> None:
+    """A file that was imported before is not executed again, but what it registered must be known."""
+    for plugin in vars(module).values():
+        info = vars(plugin).get("info") if isinstance(plugin, type) else None
+        if isinstance(info, (MethodInfo, DatasetInfo)) and plugin.__module__ == module.__name__:
+            registry: Registry[Any] = methods if isinstance(info, MethodInfo) else datasets
+            registry._plugins.setdefault(info.name, plugin)
 
 
 def _load_entry(entry: EntryPoint) -> None:

@@ -111,6 +111,7 @@ def package(tmp_path, monkeypatch):
     (folder / "helper.py").write_text("WIDTH = 3")
     (folder / "plugin.py").write_text("from some_hashing.helper import WIDTH\n" + PLUGIN.format(name="test-packaged"))
     monkeypatch.syspath_prepend(tmp_path)
+    methods.load()
     monkeypatch.setattr(methods, "_plugins", dict(methods._plugins))
     yield folder
     for name in [name for name in sys.modules if name.startswith("some_hashing")]:
@@ -134,6 +135,16 @@ def test_a_plugin_that_breaks_halfway_leaves_nothing_registered(tmp_path):
     with pytest.raises(UsageError, match="halfway"):
         load_plugin(path)
     assert "test-half" not in methods._plugins
+
+
+def test_a_plugin_loaded_by_one_that_breaks_is_not_lost(tmp_path):
+    inner = write(tmp_path / "inner.py", "test-inner")
+    outer = tmp_path / "outer.py"
+    outer.write_text(f"from benchmark.registry import load_plugin\nload_plugin({str(inner)!r})\nraise RuntimeError")
+    with pytest.raises(UsageError, match="RuntimeError"):
+        load_plugin(outer)
+    load_plugin(inner)
+    assert get_method("test-inner").info.source == inner
 
 
 def test_what_an_entry_point_brings_says_so(monkeypatch, package):
@@ -217,6 +228,7 @@ def test_what_is_declared_must_be_known():
 
 
 def test_family_and_needs_come_from_the_class_it_derives_from(monkeypatch):
+    methods.load()
     monkeypatch.setattr(methods, "_plugins", dict(methods._plugins))
     plain = register_method("test-a", title="A", needs="labels", paper="P")(type("A", (Stub,), {}))
     derived = register_method("test-b", title="B")(type("B", (plain,), {}))
