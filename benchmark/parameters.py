@@ -72,10 +72,10 @@ def parameters_of(cls: type, name: str) -> dict[str, Parameter]:
         found = {key: _checked(name, one) for key, one in attributes.items()}
     else:
         found = _keywords(init, attributes)
-        lost = ", ".join(sorted(set(attributes) - set(found)))
+        lost = ", ".join(sorted(_beside_init(cls) - set(found)))
         if lost:
             raise UsageError(
-                f"method '{name}': __init__ does not take {lost}, declared by parameter(); drop one of both"
+                f"method '{name}': __init__ does not take {lost}, declared by parameter(); drop one of them"
             )
     searched = getattr(cls, "search_space", {})
     return {
@@ -90,6 +90,13 @@ def takes_training(cls: type) -> bool:
     if init is not None:
         return TRAINING in inspect.signature(init).parameters
     return any(TRAINING in _annotations(base) for base in cls.__mro__)
+
+
+def _beside_init(cls: type) -> set[str]:
+    """What is declared by the class that wrote `__init__` or below it; what lies above, that one may settle."""
+    writer = _writer(cls)
+    bases = cls.__mro__[: cls.__mro__.index(writer) + 1] if writer else ()
+    return {key for base in bases for key, value in vars(base).items() if isinstance(value, _Declared)}
 
 
 def _attributes(cls: type) -> dict[str, Parameter]:
@@ -181,8 +188,15 @@ def with_constructor(cls: T) -> T:
 
 def _written_init(cls: type) -> Any:
     """The `__init__` that an author wrote; None where there is none, or one made here."""
-    init = cls.__init__  # type: ignore[misc]
-    return None if init is object.__init__ or hasattr(init, "made_of_parameters") else init
+    writer = _writer(cls)
+    return None if writer is None else vars(writer)["__init__"]
+
+
+def _writer(cls: type) -> type | None:
+    """The class whose `__init__` counts, if an author wrote it; that of a protocol says nothing."""
+    nearest = next(base for base in cls.__mro__ if "__init__" in vars(base))
+    made = hasattr(vars(nearest)["__init__"], "made_of_parameters")
+    return None if nearest is object or made or vars(nearest).get("_is_protocol") else nearest
 
 
 def _signature(declared: Mapping[str, Parameter], trains: bool) -> inspect.Signature:

@@ -17,7 +17,7 @@ from typing import Any
 
 PACKAGE = Path(__file__).parent.parent
 # Modules whose code decides a method's numbers. The rest of the package is plumbing, or has a version of its own.
-DECISIVE = ("benchmark.deep", "benchmark.shallow.scaling", "benchmark.shallow.projections", "benchmark.similarity")
+DECISIVE = ("benchmark.deep", "benchmark.shallow", "benchmark.similarity")
 
 
 def canonical_json(value: Any) -> str:

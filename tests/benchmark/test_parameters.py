@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark import Parameter, UsageError, get_method, parameter, register_method
+from benchmark import HashMethod, Parameter, UsageError, get_method, parameter, register_method
 from benchmark.contracts import checked_value
 from benchmark.registry import methods
 
@@ -125,6 +125,15 @@ def test_what_is_declared_twice_and_taken_once_is_refused() -> None:
 
     with pytest.raises(UsageError, match="__init__ does not take gamma"):
         register_method("test-both", title="X")(Both)
+
+
+def test_deriving_from_the_protocol_is_no_constructor() -> None:
+    @register_method("test-typed", title="X")
+    class Typed(HashMethod):
+        gamma: float = parameter(1.0)
+
+    assert Typed(8, gamma=2).gamma == 2.0
+    assert info(Typed).parameters == {"gamma": 1.0}
 
 
 def test_a_plain_value_in_a_subclass_fixes_a_parameter() -> None:
