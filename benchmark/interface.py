@@ -79,7 +79,6 @@ def run(
             threads,
             timeout,
             memory,
-            [str(Path(file).resolve()) for file in _listed(plugin)],
             visible_gpus(),
             allow_overlap,
             dask,

@@ -135,13 +135,12 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
 # From words to things
 
 
-def load_plugins(args: argparse.Namespace) -> list[str]:
+def load_plugins(args: argparse.Namespace) -> None:
+    """Make the methods and data sets of --plugin files known."""
     from benchmark.registry import load_plugin
 
-    paths = [str(Path(path).resolve()) for path in args.plugin]
-    for path in paths:
+    for path in args.plugin:
         load_plugin(path)
-    return paths
 
 
 def _value(text: str) -> Any:

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     from benchmark.execution.plan import plan, to_run, without_rows
     from benchmark.execution.store import Store
 
-    plugins = arguments.load_plugins(args)
+    arguments.load_plugins(args)
     grid, store = arguments.grid_of(args), Store(args.results)
     planned = plan(grid, store)
     todo = to_run(planned, again_of(args))
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         for one in planned:
             print(f"{one.state:8}{one.key[:12]}  {one.cell.label}")
         return 0
-    code = run_cells(args, store, todo, plugins, without_rows(planned, store))
+    code = run_cells(args, store, todo, without_rows(planned, store))
     failed_before = sum(p.state == "failed" for p in planned) if args.keep_failed else 0
     if not args.no_report and code != 130:
         write_report(args, store, [choice.dataset for choice in grid.choices], planned)
@@ -63,9 +63,7 @@ def _announce(planned: Sequence[Any], todo: Sequence[Any]) -> None:
         print("note: no data root given, so miniatures stand in for the real data sets (their results say so)")
 
 
-def run_cells(
-    args: argparse.Namespace, store: Any, todo: Sequence[Any], plugins: Sequence[str], without_rows: Sequence[Any] = ()
-) -> int:
+def run_cells(args: argparse.Namespace, store: Any, todo: Sequence[Any], without_rows: Sequence[Any] = ()) -> int:
     """Run these cells as the arguments say; the exit code."""
     if not todo and not without_rows:
         return 0
@@ -77,7 +75,6 @@ def run_cells(
         args.threads,
         args.timeout,
         args.memory,
-        plugins,
         visible_gpus(),
         args.allow_overlap,
         args.dask,

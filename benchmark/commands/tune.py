@@ -39,13 +39,13 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("tune: --sweep and --tuned choose parameters, which is what tune is for; leave them out")
     if args.trials < 1 or args.folds < 2:
         raise UsageError(f"tune: {args.trials} trials on {args.folds} folds, expected at least 1 and 2")
-    plugins = arguments.load_plugins(args)
+    arguments.load_plugins(args)
     grid, store = arguments.grid_of(args), Store(args.results / "tune")
     tried = trials(grid, store, args.trials, args.folds)
     planned = [one for trial in tried for one in trial.cells]
     todo = [one for one in planned if one.state not in ("done", "skipped")]
     print(f"{len(tried)} trials, {len(planned)} cells; {len(todo)} to run")
-    code = run_cells(args, store, todo, plugins)
+    code = run_cells(args, store, todo)
     if code == 130:
         return code
     found = winners(tried, store)

@@ -195,7 +195,7 @@ def _tuned(grid: Grid, info: MethodInfo, choice: DatasetChoice) -> tuple[dict[st
 
 def sets_training(info: MethodInfo, name: str) -> bool:
     """The learning rate is tuned like a parameter, but belongs to the training of any method that trains a network."""
-    return name == "learning_rate" and info.input == "images" and name not in info.parameters
+    return name == "learning_rate" and info.takes_training and name not in info.parameters
 
 
 def _param_sets(grid: Grid, info: MethodInfo) -> list[dict[str, Any]]:

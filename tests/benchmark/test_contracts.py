@@ -1,9 +1,12 @@
 """Splits take labels in every form, withhold what was not declared; parts of one split agree."""
 
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from benchmark import Split, UsageError
+from benchmark import PairSimilarity, Split, UsageError
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint64, np.int16, np.float32])
@@ -52,3 +55,29 @@ def test_parts_that_disagree_are_an_error():
         Split(features=np.zeros((3, 2)), labels=[0, 1])
     with pytest.raises(UsageError, match="empty"):
         Split()
+
+
+def test_what_is_required_and_missing_is_told():
+    assert full_split().required_labels().shape == (3, 2)
+    assert len(full_split().required_similarity()) == 3
+    bare = Split(features=np.zeros((3, 2)))
+    with pytest.raises(UsageError, match="no labels"):
+        bare.required_labels()
+    with pytest.raises(UsageError, match="no similarity"):
+        bare.required_similarity()
+
+
+def test_a_pair_list_is_shown_as_it_is_but_cannot_be_written_to():
+    pairs = np.array([[0, 1], [1, 2]])
+    split = Split(features=np.zeros((3, 2)), similarity=PairSimilarity(3, pairs, np.array([True, False])))
+    seen = split.visible("features", "similarity").similarity
+    assert isinstance(seen, PairSimilarity)
+    with pytest.raises(ValueError, match="read-only"):
+        seen.pairs[0] = 0
+    pairs[0] = 0  # the caller's own stays his
+
+
+def test_the_version_stands_once():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    assert "version" not in project["project"]
+    assert project["tool"]["hatch"]["version"]["path"] == "benchmark/__init__.py"
