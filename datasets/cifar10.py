@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmark import Split, Splits, UsageError, as_multi_hot, register_dataset
-from benchmark.data.drawing import class_sizes, draw_queries, draw_training
 from benchmark.data.hashing import file_hash
 from benchmark.data.images import ImageArrays
 from benchmark.data.official import Piece, first_file, need_root
+from benchmark.data.split_drawing import class_sizes, draw_queries, draw_training
 
 FOLDERS = ("cifar10", "cifar-10", "CIFAR10", "cifar")
 BATCHES = "cifar-10-batches-py"

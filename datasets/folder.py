@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from benchmark import Splits, UsageError, as_multi_hot, register_dataset
-from benchmark.data.drawing import class_sizes, draw_queries, draw_training
 from benchmark.data.image_index import image_index
-from benchmark.data.listing import Listing, read_class_names
+from benchmark.data.list_splits import ListSplits, read_class_names
 from benchmark.data.official import CLASS_NAMES, DrawnLists, draw_lists
+from benchmark.data.split_drawing import class_sizes, draw_queries, draw_training
 from benchmark.registry import name_of_own
 
 
@@ -95,11 +95,11 @@ class ClassFolders:
         return classes
 
     @cached_property
-    def _listing(self) -> Listing:
+    def _listing(self) -> ListSplits:
         digest = hashlib.sha256("\n".join(p for paths in self._classes.values() for p in paths).encode())
         identity = {**self._drawing, "files": digest.hexdigest()}
         files = draw_lists("folder", identity, self._draw)
-        return Listing(
+        return ListSplits(
             dataset=f"folder:{self._folder}",
             roots=(self._folder,),
             files=files,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmark import Splits, UsageError, register_dataset
-from benchmark.data.listing import Listing, find_lists, read_class_names
+from benchmark.data.list_splits import ListSplits, find_lists, read_class_names
 from benchmark.registry import name_of_own
 
 
@@ -37,7 +37,7 @@ class ListsFolder:
             raise UsageError(f"lists folder {folder} does not exist")
         self.name = self.title = name_of_own("lists", folder.resolve().name)
         self.map_cutoff = map_cutoff
-        self._listing = Listing(
+        self._listing = ListSplits(
             dataset=f"lists:{folder}",
             roots=(folder, *([data_root] if data_root else [])),
             files=find_lists(folder),

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmark import Splits, UsageError, register_dataset
 from benchmark.data.image_index import image_index
-from benchmark.data.listing import read_class_names
+from benchmark.data.list_splits import read_class_names
 from benchmark.data.multi_label import Collected, Drawing, MultiLabel
 from benchmark.data.official import Piece, first_file, need_root
 

@@ -19,7 +19,7 @@ from benchmark.data.feature_file import FeatureFile
 from benchmark.data.hashing import file_hash
 from benchmark.data.image_index import image_index
 from benchmark.data.images import ImageFiles
-from benchmark.data.listing import Listing
+from benchmark.data.list_splits import ListSplits
 from benchmark.registry import name_of_own
 
 SCORED = ("query", "database")
@@ -86,11 +86,11 @@ class PairsFile:
     def _lists(self) -> dict[str, Path]:
         return {part: self._path.parent / f"{part}.txt" for part in SCORED}
 
-    def _listing(self) -> Listing:
+    def _listing(self) -> ListSplits:
         """Query and database; nothing is read from a training list."""
         roots = (self._path.parent, *([self._root] if self._root else []))
         files = self._lists()
-        return Listing(f"pairs:{self._path}", roots, {**files, "train": files["database"]}, whole_paths=True)
+        return ListSplits(f"pairs:{self._path}", roots, {**files, "train": files["database"]}, whole_paths=True)
 
     def _load_images(self) -> Splits:
         listing = self._listing()

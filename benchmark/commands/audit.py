@@ -16,13 +16,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from benchmark.data.audit import audit, render
+    from benchmark.data.audit import audit, audit_text
 
     arguments.load_plugins(args)
     code = 0
     for choice in arguments.dataset_choices(args, args.names, check=False):
         found = audit(choice.dataset.load(), choice.dataset.map_cutoff, args.allow_overlap)
         print(f"{choice.dataset.name} (revision {choice.dataset.revision[:12]})")
-        print(render(found))
+        print(audit_text(found))
         code = max(code, int(bool(found.errors)))
     return code

@@ -7,20 +7,18 @@ Everything it makes is kept in the cache, so that it can be interrupted and goes
 from __future__ import annotations
 
 import argparse
-import contextlib
 import shutil
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from benchmark.commands import arguments
+from benchmark.commands.bars import shown_progress
 from benchmark.contracts import HashDataset, Splits
-from benchmark.data.audit import audit, render
+from benchmark.data.audit import audit, audit_text
 from benchmark.data.cache import cache_dir
-from benchmark.data.feature_cache import Progress, extract, feature_folder
+from benchmark.data.feature_cache import extract, feature_folder
 from benchmark.data.hashing import file_hash
-from benchmark.data.lists import read_list
+from benchmark.data.list_files import read_list
 from benchmark.data.official import MANIFEST, PUBLISHED, Piece
 from benchmark.errors import UsageError
 from benchmark.execution.plan import DatasetChoice
@@ -39,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     arguments.load_plugins(args)
-    return max(_prepare(choice, args) for choice in arguments.dataset_choices(args, args.names, check=False))
+    with shown_progress():
+        return max(_prepare(choice, args) for choice in arguments.dataset_choices(args, args.names, check=False))
 
 
 def _prepare(choice: DatasetChoice, args: argparse.Namespace) -> int:
@@ -57,7 +56,7 @@ def _prepare(choice: DatasetChoice, args: argparse.Namespace) -> int:
         _show_lists(dataset, args.lists)
     splits = dataset.load()
     found = audit(splits, dataset.map_cutoff, args.allow_overlap)
-    print(render(found))
+    print(audit_text(found))
     if found.errors:
         return 1
     if choice.backbone and not args.no_features:
@@ -107,29 +106,5 @@ def _show_lists(dataset: Any, target: Path | None) -> None:
 def _features(choice: DatasetChoice, splits: Splits) -> None:
     backbone, weights, partial = str(choice.backbone), choice.weights, choice.partial_weights
     folder = feature_folder(choice.dataset, splits, backbone, weights, partial=partial)
-    with _bar(f"features of {backbone}") as progress:
-        extract(choice.dataset, splits, backbone, weights, partial=partial, progress=progress)
+    extract(choice.dataset, splits, backbone, weights, partial=partial)
     print(f"  features {backbone}: {folder.relative_to(cache_dir())} in the cache {cache_dir()}")
-
-
-@contextlib.contextmanager
-def _bar(title: str) -> Iterator[Progress]:
-    """A progress bar on a terminal, else a plain line for every tenth of the work."""
-    if sys.stderr.isatty():
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
-
-        columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Bar(*columns) as bar:
-            task = bar.add_task(title, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
-        return
-    shown = 0
-
-    def line(done: int, total: int) -> None:
-        nonlocal shown
-        if done * 10 // total > shown:
-            shown = done * 10 // total
-            print(f"  {title}: {done:,} of {total:,}", flush=True)
-
-    yield line

@@ -14,6 +14,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from benchmark.contracts import as_multi_hot
+from benchmark.data.given_files import need_file
+from benchmark.data.label_width import check_width
+from benchmark.data.names import fault_of_name, shown
+from benchmark.data.options import MOST
 from benchmark.errors import UsageError
 
 MAP_CUTOFF = 1000  # where the file does not say
@@ -43,8 +47,8 @@ class FeatureFile:
     def map_cutoff(self) -> int:
         """k of MAP@k."""
         value = self.arrays.get("map_cutoff", np.array(MAP_CUTOFF))
-        if value.size != 1 or value.dtype.kind not in "iu" or int(value.reshape(-1)[0]) < 1:
-            self.fault("map_cutoff", "expected one whole number of at least 1")
+        if value.size != 1 or value.dtype.kind not in "iu" or not 1 <= int(value.reshape(-1)[0]) <= MOST:
+            self.fault("map_cutoff", f"expected one whole number from 1 to {MOST:,}")
         return int(value.reshape(-1)[0])
 
     def features(self, parts: Sequence[str]) -> dict[str, np.ndarray]:
@@ -71,7 +75,7 @@ class FeatureFile:
 
     def labels(self, parts: Sequence[str]) -> dict[str, np.ndarray]:
         """Multi-hot labels of one width, one row per row of features."""
-        raw = {part: self.arrays[f"{part}_labels"] for part in parts}
+        raw = {part: _flat(self.arrays[f"{part}_labels"]) for part in parts}
         for part, array in raw.items():
             rows = len(self.arrays[f"{part}_features"])
             if array.ndim not in (1, 2) or len(array) != rows:
@@ -80,6 +84,8 @@ class FeatureFile:
                 kinds = ["class numbers" if a.ndim == 1 else "multi-hot" for a in (array, raw[parts[0]])]
                 self.fault(f"{part}_labels", f"{kinds[0]}, but {parts[0]}_labels is {kinds[1]}; use one of both")
         classes = _classes(list(raw.values()))
+        if classes is not None:
+            check_width(f"features file {self.path}", classes, sum(map(len, raw.values())))
         found = {}
         for part, array in raw.items():
             try:
@@ -92,9 +98,12 @@ class FeatureFile:
         """Names of classes or rows, `count` of them; None where the file has none."""
         if name not in self.arrays:
             return None
-        found = [str(value) for value in self.arrays[name].reshape(-1)]
+        found = [str(value).strip() for value in self.arrays[name].reshape(-1)]
         if len(found) != count:
             self.fault(name, f"{len(found)} names, expected {count}")
+        wrong = next((one for one in found if fault_of_name(one)), None)
+        if wrong is not None and name == "class_names":
+            self.fault(name, f"name {shown(wrong)} {fault_of_name(wrong)}")
         return found
 
 
@@ -104,10 +113,16 @@ def _classes(arrays: list[np.ndarray]) -> int | None:
         return int(arrays[0].shape[1])
     if any(array.dtype.kind not in "iu" for array in arrays):
         return None
-    return 1 + max(int(array.max(initial=-1)) for array in arrays)
+    return 1 + max(int(array.max()) if array.size else -1 for array in arrays)  # unsigned ones have no -1
+
+
+def _flat(labels: np.ndarray) -> np.ndarray:
+    """A column of class numbers is as good as a row of them."""
+    return labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 and labels.dtype.kind in "iu" else labels
 
 
 def _open(path: Path) -> Any:
+    need_file("features file", path)
     try:
         stored = np.load(path, allow_pickle=False)
     except Exception as error:  # numpy raises whatever its zip or header parser raises

@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.contracts import Splits, as_multi_hot
-from benchmark.data.drawing import class_sizes, draw_training
 from benchmark.data.hashing import file_hash
 from benchmark.data.image_index import image_index
-from benchmark.data.listing import Listing
-from benchmark.data.lists import read_list
+from benchmark.data.list_files import read_list
+from benchmark.data.list_splits import ListSplits
 from benchmark.data.official import DrawnLists, Piece, draw_lists, find_published, first_file, refuse_missing
+from benchmark.data.split_drawing import class_sizes, draw_training
 from benchmark.errors import UsageError
 
 FOLDERS = ("imagenet", "ImageNet", "ILSVRC2012", "ILSVRC2015", "ILSVRC", "data/imagenet", "ILSVRC/Data/CLS-LOC")
@@ -77,7 +77,7 @@ class Ilsvrc:
         return f"drawn, imbalance {self.imbalance}, {self.train_size} training images, seed {self.split_seed}"
 
     @cached_property
-    def listing(self) -> Listing:
+    def listing(self) -> ListSplits:
         files = self.published
         if not files:
             refuse_missing(self.dataset, self.root, self.pieces())
@@ -85,7 +85,7 @@ class Ilsvrc:
         elif not self.as_published:
             identity = {**self._drawing, "published": [file_hash(files[part]) for part in ("query", "database")]}
             files = draw_lists(self.dataset, identity, self._from_lists)
-        return Listing(
+        return ListSplits(
             dataset=self.dataset,
             roots=(self.root,),
             files=files,

@@ -16,10 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.contracts import Splits
-from benchmark.data.drawing import draw_multi_label
 from benchmark.data.hashing import file_hash
 from benchmark.data.image_index import image_index
-from benchmark.data.listing import Listing, read_class_names
+from benchmark.data.list_splits import ListSplits, read_class_names
 from benchmark.data.official import (
     CLASS_NAMES,
     DrawnLists,
@@ -29,6 +28,7 @@ from benchmark.data.official import (
     find_published,
     refuse_missing,
 )
+from benchmark.data.split_drawing import draw_multi_label
 from benchmark.errors import UsageError
 
 
@@ -85,7 +85,7 @@ class MultiLabel:
         )
 
     @cached_property
-    def listing(self) -> Listing:
+    def listing(self) -> ListSplits:
         files, missing = dict(self.published), ""
         if files and "database" not in files:
             missing = (
@@ -96,7 +96,7 @@ class MultiLabel:
         if not files:
             files = self._drawn()
         notes = ("no database list: the training list stands in for it",) if missing else ()
-        return Listing(
+        return ListSplits(
             dataset=self.dataset,
             roots=(self.root,),
             files=files,

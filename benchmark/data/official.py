@@ -18,8 +18,8 @@ import numpy as np
 
 from benchmark.data.cache import cache_dir, locked, replacing
 from benchmark.data.hashing import file_hash
-from benchmark.data.listing import PARTS
-from benchmark.data.lists import write_list
+from benchmark.data.list_files import write_list
+from benchmark.data.list_splits import PARTS
 from benchmark.errors import UsageError
 
 DRAWING_VERSION = 1

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmark.data.cache import cache_dir, locked, replacing
-from benchmark.data.miniature.protocol import source_hash
-from benchmark.data.miniature.render import render
+from benchmark.data.miniature.labelled_rows import source_hash
+from benchmark.data.miniature.pixels import paint_scenes
 from benchmark.data.miniature.scenes import TEXTURES, Look, Palette, Scenes, draw_scenes
 from benchmark.deep.lazy import torch
 from benchmark.seeds import derive_seed, generator
@@ -114,7 +114,7 @@ def _auxiliary(canvases: int) -> tuple[Any, Any]:
     images, targets = [], []
     for name, shown in (("single", single), ("several", several)):
         scenes = draw_scenes(rng, "auxiliary", shown, PALETTE, LOOKS[name])
-        images.append(render(scenes, "mini-cnn", name))
+        images.append(paint_scenes(scenes, "mini-cnn", name))
         targets.append(_targets(scenes, shown))
     return normalise(np.concatenate(images)), torch.from_numpy(np.concatenate(targets)).float()
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmark.contracts import HashDataset, MethodInfo, Split, Splits
 from benchmark.data.audit import audit
-from benchmark.data.feature_cache import Cut, extract
+from benchmark.data.feature_cache import FeatureCut, extract
 from benchmark.deep.profile import Profile
 from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
 from benchmark.evaluation.codes import check_codes, health, pack
@@ -200,7 +200,7 @@ def _featured(dataset: HashDataset, splits: Splits, info: MethodInfo, request: R
     depth = request.profile.training.train if info.input == "images" else "hash"
     if request.backbone is None or depth == "all":
         return splits
-    cut: Cut = "trunk" if depth == "last" else "penultimate"
+    cut: FeatureCut = "trunk" if depth == "last" else "penultimate"
     weights, partial, threads = request.weights, request.partial_weights, request.threads
     from benchmark.execution.cluster import client_of
 

@@ -13,7 +13,7 @@ import pytest
 
 from benchmark import get_dataset
 from benchmark.contracts import Splits
-from benchmark.data.miniature import glyphs, render, scenes
+from benchmark.data.miniature import glyphs, pixels, scenes
 
 NAMES = ("imagenet-mini", "nus-mini", "coco-mini")
 # sha256 of the first 256 query and database images, all labels and the training rows' names. They change only with
@@ -134,11 +134,11 @@ def test_hues_are_those_of_the_colour_wheel() -> None:
     hues = np.arange(0, scenes.WHEEL, 37)
     full, none = np.full(len(hues), 255), np.zeros(len(hues), int)
     expected = [colorsys.hsv_to_rgb(hue / scenes.WHEEL, 1, 1) for hue in hues]
-    assert render._colour(hues, full, none) == pytest.approx(255 * np.array(expected), abs=1.5)
+    assert pixels._colour(hues, full, none) == pytest.approx(255 * np.array(expected), abs=1.5)
 
 
 def test_colourless_is_grey() -> None:
-    red, green, blue = render._colour(np.array([scenes.COLOURLESS]), np.array([200]), np.array([0]))[0]
+    red, green, blue = pixels._colour(np.array([scenes.COLOURLESS]), np.array([200]), np.array([0]))[0]
     assert red == green == blue == 200
 
 
@@ -147,7 +147,7 @@ def test_a_glyph_is_turned_scaled_and_placed(scrambled: bool) -> None:
     palette, look = scenes.Palette(("red",)), scenes.Look((14, 20))
     drawn = scenes.draw_scenes(np.random.default_rng(3), "query", np.array([[4]]), palette, look)
     drawn.scrambled[0, 0] = scrambled
-    assert render._opacity(drawn, np.array([0]), 0)[0] == pytest.approx(slow_opacity(drawn), abs=0)
+    assert pixels._opacity(drawn, np.array([0]), 0)[0] == pytest.approx(slow_opacity(drawn), abs=0)
 
 
 def slow_opacity(drawn: scenes.Scenes) -> np.ndarray:

@@ -7,7 +7,7 @@ the protocol (sizes, proportions); the modules here hold how rows are drawn (`pr
 (`scenes`), and how it becomes pixels (`render`). Nothing here knows the network trained on them.
 """
 
-from benchmark.data.miniature.protocol import (
+from benchmark.data.miniature.labelled_rows import (
     MultiLabel,
     SingleLabel,
     multi_label_splits,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmark import PairSimilarity, Split, Splits
-from benchmark.data.audit import audit, class_groups, render
+from benchmark.data.audit import audit, audit_text, class_groups
 from benchmark.registry import get_dataset
 
 LABELS = st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, max_size=5)
@@ -117,7 +117,7 @@ def test_the_audit_is_plain_data_and_text():
     names = {"query": ["a", "b"], "database": ["a", "c"], "train": ["c", "d"]}
     found = audit(splits(one, one, one, names), 5)
     assert json.loads(json.dumps(found.as_dict())) == found.as_dict()
-    text = render(found)
+    text = audit_text(found)
     assert "query rows in database: 1" in text
     assert "error: 1 of 2 query rows" in text
     assert "MAP@5 of a random ranking" in text

@@ -1,6 +1,5 @@
 """The feature cache: right rows, computed once, kept whole, resumed, verified, and shared by processes."""
 
-import json
 import multiprocessing
 import os
 import signal
@@ -14,6 +13,7 @@ from PIL import Image
 
 from benchmark import Split, Splits, UsageError
 from benchmark.data import feature_cache as features
+from benchmark.data.cache import read_note, telling
 from benchmark.data.feature_cache import extract
 from benchmark.data.images import ImageArrays, ImageFiles, Transform
 from benchmark.deep.backbones import Backbone
@@ -147,11 +147,11 @@ class Stopped(Exception):
 
 
 def stop_after(rows):
-    def progress(done, total):
-        if done >= rows:
+    def listener(what, done, total):
+        if what == "features of tiny" and done >= rows:
             raise Stopped
 
-    return progress
+    return telling(listener)
 
 
 def kept_rows(cache):
@@ -161,18 +161,12 @@ def kept_rows(cache):
 
 def test_interrupted_work_goes_on_where_it_stopped(tmp_path):
     array, counter, shown = pictures(31), Counter(), []
-    with pytest.raises(Stopped):
-        extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0, progress=stop_after(20))
+    with pytest.raises(Stopped), stop_after(20):
+        extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
     kept = kept_rows(tmp_path / "f")
     assert 16 <= kept < 31
-    again = extract(
-        DATASET,
-        make(array, counter),
-        "tiny",
-        cache=tmp_path / "f",
-        workers=0,
-        progress=lambda done, total: shown.append((done, total)),
-    )
+    with telling(lambda what, done, total: shown.append((done, total))):
+        again = extract(DATASET, make(array, counter), "tiny", cache=tmp_path / "f", workers=0)
     np.testing.assert_allclose(again.query.features, slow_features(array[:5]), atol=1e-5)
     assert sum(counter.values()) == 31 - kept
     assert shown[0][0] > kept
@@ -181,8 +175,8 @@ def test_interrupted_work_goes_on_where_it_stopped(tmp_path):
 
 def test_a_damaged_chunk_is_computed_again(tmp_path):
     array = pictures(31)
-    with pytest.raises(Stopped):
-        extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0, progress=stop_after(20))
+    with pytest.raises(Stopped), stop_after(20):
+        extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
     chunk = min(folder_of(tmp_path / "f").glob("chunk-*.npy"))
     content = bytearray(chunk.read_bytes())
     content[-1] ^= 1
@@ -203,12 +197,12 @@ def test_a_damaged_table_is_computed_again(tmp_path, damage):
     elif damage == "cut it short":
         (folder / "features.npy").write_bytes(content[:-8])
     elif damage == "lose the note":
-        (folder / "features.json").unlink()
+        (folder / "features.note").unlink()
     else:
         (folder / "features.npy").unlink()
     found = extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
     np.testing.assert_allclose(found.train.features, slow_features(array[20:31]), atol=1e-5)
-    assert json.loads((folder / "features.json").read_text())["rows"] == 31
+    assert read_note(folder / "features.note")["rows"] == 31
 
 
 def test_wide_rows_are_kept_in_half_precision(tmp_path):
@@ -240,11 +234,12 @@ def test_two_processes_share_one_cache(tmp_path):
 
 
 def die_half_way(cache):
-    def progress(done, total):
+    def die(what, done, total):
         if done >= 20:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    extract(DATASET, make(pictures(31)), "tiny", cache=cache, workers=0, progress=progress)
+    with telling(die):
+        extract(DATASET, make(pictures(31)), "tiny", cache=cache, workers=0)
 
 
 def test_a_killed_process_leaves_whole_chunks(tmp_path):
@@ -259,7 +254,7 @@ def test_a_killed_process_leaves_whole_chunks(tmp_path):
     np.testing.assert_allclose(found.database.features, slow_features(pictures(31)[5:30]), atol=1e-5)
     assert kept >= 16
     assert sum(counter.values()) == 31 - kept
-    assert sorted(p.name for p in folder.iterdir()) == ["features.json", "features.lock", "features.npy"]
+    assert sorted(p.name for p in folder.iterdir()) == ["features.lock", "features.note", "features.npy"]
 
 
 # Files

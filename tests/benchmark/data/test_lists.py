@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchmark.data.image_index import image_index
-from benchmark.data.listing import Listing, find_lists, read_class_names
-from benchmark.data.lists import read_list, write_list
+from benchmark.data.list_files import read_list, write_list
+from benchmark.data.list_splits import ListSplits, find_lists, read_class_names
 from benchmark.errors import UsageError
 
 PATHS = st.text(
@@ -244,7 +244,7 @@ def test_lists_of_different_formats_or_widths_do_not_mix(tmp_path):
         (tmp_path / f"{name}.txt").write_text(line + "\n")
     files = {name: Path(tmp_path / f"{name}.txt") for name in ("train", "query", "database")}
     with pytest.raises(UsageError, match=r"query.txt line 1 has class numbers, but .*train.txt has 0/1 per class"):
-        Listing("x", (tmp_path,), files).load()
+        ListSplits("x", (tmp_path,), files).load()
     files["query"].write_text("b.jpg 0 1 0\n")
     with pytest.raises(UsageError, match=r"query.txt line 1 has 3 labels, expected 2 as in"):
-        Listing("x", (tmp_path,), files).load()
+        ListSplits("x", (tmp_path,), files).load()

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmark.contracts import Split, Splits
 from benchmark.data.miniature.glyphs import Pool
-from benchmark.data.miniature.render import Canvases
+from benchmark.data.miniature.pixels import Canvases
 from benchmark.data.miniature.scenes import Look, Palette, draw_scenes
 from benchmark.seeds import generator
 
