@@ -16,10 +16,11 @@ from benchmark.commands.bars import shown_progress
 from benchmark.contracts import HashDataset, Splits
 from benchmark.data.audit import audit, audit_text
 from benchmark.data.cache import cache_dir
+from benchmark.data.data_root import PUBLISHED, Piece
+from benchmark.data.drawn_lists import MANIFEST
 from benchmark.data.feature_cache import extract, feature_folder
 from benchmark.data.hashing import file_hash
 from benchmark.data.list_files import read_list
-from benchmark.data.official import MANIFEST, PUBLISHED, Piece
 from benchmark.errors import UsageError
 from benchmark.execution.plan import DatasetChoice
 

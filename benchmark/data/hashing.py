@@ -162,7 +162,8 @@ def hash_in_threads(base: str, paths: Sequence[str], what: str) -> Iterator[tupl
 
 def joined_hash(parts: Sequence[str | None]) -> str:
     """One hash of many; None stands for what is not there."""
-    return hashlib.sha256("\n".join(part or "-" for part in parts).encode()).hexdigest()
+    text = "\n".join(part or "-" for part in parts)
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 @functools.cache

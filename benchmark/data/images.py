@@ -11,6 +11,7 @@ import threading
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,7 @@ class ImageFiles:
         """The list line that asked for this image."""
         return self.origin if self.lines is None else f"{self.origin} line {self.lines[index]}"
 
+    @cached_property
     def hashes(self) -> Sequence[str | None]:
         """sha256 of each file's bytes; None where there is no such file."""
         if self.known_hashes is not None:
@@ -94,7 +96,7 @@ def content_hashes(images: Images | None) -> Sequence[str | None] | None:
     if isinstance(images, ImageSubset):
         whole = content_hashes(images.images)
         return None if whole is None else [whole[row] for row in images.indices]
-    return images.hashes() if isinstance(images, ImageFiles) else None
+    return images.hashes if isinstance(images, ImageFiles) else None
 
 
 @dataclass(frozen=True)

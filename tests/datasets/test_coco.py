@@ -62,7 +62,7 @@ def test_drawn_lists_can_be_read_again(root):
         assert split.ids == splits.parts()[part].ids
         assert np.array_equal(split.labels, splits.parts()[part].labels)
     told = json.loads((folder / "lists.json").read_text())
-    assert set(told["sha256"]) == {"train.txt", "query.txt", "database.txt"}
+    assert set(told["sha256"]) == {"train.txt", "query.txt", "database.txt", "classes.txt"}
     assert told["made from"]["split_seed"] == 0
 
 

@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmark.data.audit import audit
-from benchmark.data.ilsvrc import CLASSES
 from benchmark.data.split_drawing import class_sizes, draw_queries
 from benchmark.errors import UsageError
-from benchmark.registry import get_dataset
+from benchmark.registry import datasets, get_dataset
+
+CLASSES = datasets.get("imagenet").class_names
 
 
 @pytest.fixture(scope="module")

@@ -144,8 +144,8 @@ def test_colourless_is_grey() -> None:
 
 @pytest.mark.parametrize("scrambled", [False, True])
 def test_a_glyph_is_turned_scaled_and_placed(scrambled: bool) -> None:
-    palette, look = scenes.Palette(("red",)), scenes.Look((14, 20))
-    drawn = scenes.draw_scenes(np.random.default_rng(3), "query", np.array([[4]]), palette, look)
+    palette, variation = scenes.Palette(("red",)), scenes.Variation((14, 20))
+    drawn = scenes.draw_scenes(np.random.default_rng(3), "query", np.array([[4]]), palette, variation)
     drawn.scrambled[0, 0] = scrambled
     assert pixels._opacity(drawn, np.array([0]), 0)[0] == pytest.approx(slow_opacity(drawn), abs=0)
 
