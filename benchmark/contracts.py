@@ -45,6 +45,24 @@ class ImageSubset:
         return self.images[int(self.indices[index])]
 
 
+class PixelsOnly:
+    """Images without the names behind them: paths tell classes (`cat/1.jpg`), and a method may not see those.
+
+    Against mistakes, not a sandbox: what is behind is kept where no attribute of a plain object shows it.
+    """
+
+    __slots__ = ("__behind",)
+
+    def __init__(self, images: Images) -> None:
+        self.__behind = images
+
+    def __len__(self) -> int:
+        return len(self.__behind)
+
+    def __getitem__(self, index: int, /) -> np.ndarray:
+        return self.__behind[index]
+
+
 def as_multi_hot(labels: Any, classes: int | None = None) -> np.ndarray:
     """Class numbers (n,) or multi-hot (n, c) as a bool array (n, c); class number -1 means unlabelled."""
     array = np.asarray(labels)
@@ -75,7 +93,8 @@ class Split:
     """Rows of one part of a data set: any of features, images, labels, similarity, and the rows' names.
 
     `labels` may be given as class numbers and is kept as multi-hot bool. Where labels are given and similarity is
-    not, similarity is "shares a label".
+    not, similarity is "shares a label". Where both features and images are given, methods on features get the
+    features, and no backbone computes others from the images.
     """
 
     features: np.ndarray | None = None

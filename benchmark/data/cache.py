@@ -58,11 +58,12 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock beside `path`; the kernel frees it when the process dies."""
+def locked(path: Path, wait: bool = True) -> Iterator[None]:
+    """Hold the lock beside `path`; the kernel frees it when the process dies. Without `wait`, BlockingIOError where
+    another process holds it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.with_name(path.name + ".lock").open("a") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
 
 
