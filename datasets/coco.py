@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmark import UsageError, register_dataset
-from benchmark.data import MultiLabelDataset, OfficialImages, Piece, first_file, image_index, read_bytes
+from benchmark.data import MultiLabelDataset, OfficialImages, Piece, first_file, images_under, read_bytes
 
 SITE = "http://images.cocodataset.org"
 PARTS = {"train2014": (82_783, "13 GB"), "val2014": (40_504, "6 GB")}
@@ -40,7 +40,7 @@ class Coco(MultiLabelDataset):
             archive = f"{SITE}/annotations/annotations_trainval2014.zip"
             what = f"annotations/instances_{part}.json"
             found.append(Piece(what, self._annotations(part), "241 MB zipped with its twin", archive))
-            named = sum(f"_{part}_" in name for name in image_index(self.root).by_name)
+            named = sum(f"_{part}_" in name for name in images_under(self.root).by_name)
             folder = self.root if named else None
             found.append(Piece(f"{part}/", folder, size, f"{SITE}/zips/{part}.zip", named, images))
         return found

@@ -26,7 +26,7 @@ from benchmark.data import (
     draw_training,
     file_title,
     given_path,
-    image_index,
+    images_under,
     joined_hash,
     need_folder,
     read_class_names,
@@ -76,7 +76,7 @@ class ClassFolders(ListedDataset):
     @cached_property
     def _classes(self) -> dict[str, list[str]]:
         """Class name -> image paths relative to the folder."""
-        folders = image_index(self._folder).folders
+        folders = images_under(self._folder).folders
         below = sorted(path.name for path in self._folder.iterdir() if path.is_dir() and path.name[0] != ".")
         if len(below) < 2:
             raise UsageError(f"folder {self._folder} has {len(below)} sub-folders, expected one per class")

@@ -25,7 +25,7 @@ from benchmark.data import (
     draw_training,
     file_hash,
     first_file,
-    image_index,
+    images_under,
     joined_hash,
     read_list,
     refuse_missing,
@@ -128,7 +128,7 @@ class ImageNet(PaperDataset):
         """WordNet id -> image paths relative to the root."""
         below = folder.relative_to(self.root).as_posix()
         prefix = "" if below == "." else f"{below}/"
-        folders = image_index(self.root).folders
+        folders = images_under(self.root).folders
         return {wnid: [f"{prefix}{wnid}/{name}" for name in folders.get(f"{prefix}{wnid}", ())] for wnid in CLASSES}
 
     @cached_property

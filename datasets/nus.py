@@ -17,7 +17,7 @@ from benchmark.data import (
     OfficialImages,
     Piece,
     first_file,
-    image_index,
+    images_under,
     read_bytes,
     read_class_names,
     read_text,
@@ -43,7 +43,7 @@ class NusWide(MultiLabelDataset):
     def pieces(self) -> list[Piece]:
         truth = self._ground_truth()
         files = None if truth is None else len(list(truth.glob("Labels_*.txt")))
-        anywhere = self.root if len(image_index(self.root)) else None
+        anywhere = self.root if len(images_under(self.root)) else None
         flickr = first_file(self.root, self.folders, ["Flickr", "images", "image"]) or anywhere
         return [
             Piece("ImageList/Imagelist.txt", self._image_list(), "8 MB", SITE),

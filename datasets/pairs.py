@@ -23,7 +23,7 @@ from benchmark.data import (
     file_hash,
     file_title,
     given_path,
-    image_index,
+    images_under,
     joined_hash,
     need_file,
     read_text,
@@ -112,7 +112,7 @@ class PairsFile(NamedDataset):
     @cached_property
     def _training_images(self) -> ImageFiles:
         root, lines = self._scored.root, np.array(list(self._entries.values()))
-        found = image_index(root).find_all(list(self._entries), lines, self._path, whole=True)
+        found = images_under(root).find_all(list(self._entries), lines, self._path, whole=True)
         for (entry, line), path in zip(self._entries.items(), found, strict=True):
             if path is None:
                 raise UsageError(f"pairs file {self._path} line {line}: image {entry} is not under {root}")

@@ -10,7 +10,7 @@ from benchmark.data.drawn_lists import CLASS_NAMES, DrawnLists, draw_lists, draw
 from benchmark.data.feature_file import FeatureFile
 from benchmark.data.given_files import given_path, need_file, need_folder, read_bytes, read_text
 from benchmark.data.hashing import file_hash, joined_hash
-from benchmark.data.image_index import image_index
+from benchmark.data.image_index import images_under
 from benchmark.data.images import ImageArrays, ImageFiles
 from benchmark.data.list_files import read_list
 from benchmark.data.list_splits import PARTS, ListSplits, find_lists, read_class_names
@@ -45,7 +45,7 @@ __all__ = [
     "find_lists",
     "first_file",
     "given_path",
-    "image_index",
+    "images_under",
     "joined_hash",
     "need_file",
     "need_folder",

@@ -113,12 +113,14 @@ def _classes(arrays: list[np.ndarray]) -> int | None:
         return int(arrays[0].shape[1])
     if any(array.dtype.kind not in "iu" for array in arrays):
         return None
-    return 1 + max(int(array.max()) if array.size else -1 for array in arrays)  # unsigned ones have no -1
+    return 1 + max(int(array.max(initial=-1)) for array in arrays)
 
 
 def _flat(labels: np.ndarray) -> np.ndarray:
-    """A column of class numbers is as good as a row of them."""
-    return labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 and labels.dtype.kind in "iu" else labels
+    """A column of class numbers is as good as a row of them, and unsigned ones are as good as signed ones."""
+    if labels.ndim == 2 and labels.shape[1] == 1 and labels.dtype.kind in "iu":
+        labels = labels[:, 0]
+    return labels.astype(np.int64) if labels.ndim == 1 and labels.dtype.kind == "u" else labels
 
 
 def _open(path: Path) -> Any:

@@ -94,7 +94,7 @@ def _common(entry: Sequence[str], path: Sequence[str], whole: bool) -> int:
     return 0 if whole and count < min(len(entry), len(path)) else count
 
 
-def image_index(root: Path) -> ImageIndex:
+def images_under(root: Path) -> ImageIndex:
     """The index of `root`, from the cache as long as no folder in the tree has changed."""
     need_folder("data root", root)
     kept = cache_dir() / "index" / f"{cache_name(os.path.realpath(root), INDEX_VERSION)}.note"

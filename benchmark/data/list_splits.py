@@ -22,7 +22,7 @@ from benchmark.contracts import Split, Splits, as_multi_hot
 from benchmark.data.cache import cache_dir, cache_name, read_note, tell, write_note
 from benchmark.data.given_files import is_file, read_text
 from benchmark.data.hashing import file_hash, joined_hash, tree_hashes
-from benchmark.data.image_index import image_index
+from benchmark.data.image_index import images_under
 from benchmark.data.images import ImageFiles
 from benchmark.data.label_width import check_width
 from benchmark.data.list_files import ListFile, read_list
@@ -84,13 +84,13 @@ class ListSplits:
         """The first of the roots that has one of the first images."""
         train = self.lists["train"]
         first = train.entries[:100], train.lines[:100], train.path, self.whole_paths
-        holds = (root for root in self.roots if any(image_index(root).find_all(*first)))
+        holds = (root for root in self.roots if any(images_under(root).find_all(*first)))
         return next(holds, self.roots[-1])
 
     @cached_property
     def paths(self) -> dict[str, list[str | None]]:
         """Per list row, the image's path under the root; None where there is no such file."""
-        index = image_index(self.root)
+        index = images_under(self.root)
         return {
             part: index.find_all(rows.entries, rows.lines, rows.path, self.whole_paths)
             for part, rows in self.lists.items()

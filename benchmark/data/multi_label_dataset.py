@@ -19,7 +19,7 @@ from benchmark.data.data_root import refuse_missing
 from benchmark.data.dataset_kinds import PaperDataset
 from benchmark.data.drawn_lists import CLASS_NAMES, DrawnLists, draw_lists, drawing_notes
 from benchmark.data.hashing import file_hash, joined_hash
-from benchmark.data.image_index import image_index
+from benchmark.data.image_index import images_under
 from benchmark.data.list_splits import ListSplits, read_class_names
 from benchmark.data.options import whole_number, word
 from benchmark.data.split_drawing import draw_multi_label
@@ -99,13 +99,13 @@ class MultiLabelDataset(PaperDataset):
         sources = [file_hash(path) for path in self.sources()]
         identity: dict[str, Any] = {**self.drawn_by, "sources": sources, "plugin": self._code()}
         if self.skip_broken:  # missing images are left out before drawing: no class runs short of queries
-            folders = image_index(self.root).folders
+            folders = images_under(self.root).folders
             identity["images"] = joined_hash([f"{folder}\n{name}" for folder in folders for name in folders[folder]])
         return draw_lists(self.name, identity, self._draw)
 
     def _draw(self) -> DrawnLists:
         found = self.collect()
-        index = image_index(self.root)
+        index = images_under(self.root)
         paths = index.find_all(found.entries, range(1, len(found.entries) + 1), found.origin)
         rows, notes = self._kept(found, np.array([path is not None for path in paths]))
         if not len(rows):
