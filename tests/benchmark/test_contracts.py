@@ -1,9 +1,12 @@
 """Labels become multi-hot, splits withhold what was not declared, parts of one split agree."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 from benchmark import Split, UsageError, as_multi_hot
+from benchmark.contracts import PixelsOnly
 
 
 def test_class_numbers_become_multi_hot_and_minus_one_is_unlabelled():
@@ -56,3 +59,35 @@ def test_parts_that_disagree_are_an_error():
         Split(features=np.zeros((3, 2)), labels=[0, 1])
     with pytest.raises(UsageError, match="empty"):
         Split()
+
+
+class Named:
+    """Images that know their paths, as files do."""
+
+    paths = ["cat/1.jpg", "dog/2.jpg"]
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        if index > 1:
+            raise IndexError(index)
+        if index == 1:
+            raise UsageError("list file train.txt line 2: image is broken")
+        return np.zeros((4, 4, 3), np.uint8)
+
+
+def test_pixels_only_gives_images_and_no_paths():
+    """C14: `images.paths` named each query's class folder."""
+    shown = pickle.loads(pickle.dumps(PixelsOnly(Named())))
+    assert len(shown) == 2
+    assert shown[0].shape == (4, 4, 3)
+    with pytest.raises(UsageError, match=r"list file train.txt line 2"):
+        shown[1]
+    for name in ("paths", "images", "root", "__dict__"):
+        assert not hasattr(shown, name)
+    with pytest.raises(TypeError):
+        vars(shown)
+    assert "jpg" not in repr(shown)
+    subset = Split(images=shown).take(np.array([0, 0])).images
+    assert len(subset) == 2

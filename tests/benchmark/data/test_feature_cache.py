@@ -13,6 +13,7 @@ from PIL import Image
 
 from benchmark import Split, Splits, UsageError
 from benchmark.data import feature_cache as features
+from benchmark.data import hashing
 from benchmark.data.cache import read_note, telling
 from benchmark.data.feature_cache import extract
 from benchmark.data.images import ImageArrays, ImageFiles, Transform
@@ -292,3 +293,83 @@ def test_a_broken_file_is_named_with_its_list_line(tmp_path, workers):
         extract(DATASET, of_files(tmp_path / "images", 12), "tiny", cache=tmp_path / "f", workers=workers)
     assert str(caught.value).startswith(f"list file database.txt line 10: image {broken} is broken")
     assert "\n" not in str(caught.value)
+
+
+# What the cache is trusted for
+
+
+def rot(path, monkeypatch):
+    """Change one bit on the disk and nothing that `stat` tells."""
+    real = os.stat(path)
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    path.write_bytes(content)
+    unchanged = hashing.signature(real)
+    signature = hashing.signature
+    monkeypatch.setattr(features, "signature", lambda now: unchanged if now.st_ino == real.st_ino else signature(now))
+
+
+@pytest.mark.parametrize("due", ["small table", "a week later"])
+def test_bit_rot_in_features_is_noticed(tmp_path, monkeypatch, settled, due):
+    """A6: a sha256 lay beside the features and was never looked at again."""
+    array = pictures(31)
+    extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    table = folder_of(tmp_path / "f") / "features.npy"
+    rot(table, monkeypatch)
+    if due == "a week later":
+        monkeypatch.setattr(features, "CHEAP", -1)
+        now = features.time.time_ns
+        before = extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+        assert not np.allclose(np.array(before.train.features[-1]), slow_features(array[30:31]), atol=1e-7, rtol=0)
+        monkeypatch.setattr(features.time, "time_ns", lambda: now() + hashing.WEEK)
+    found = extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    np.testing.assert_allclose(found.train.features, slow_features(array[20:31]), atol=1e-5)
+    assert features.verify_table(table.parent)
+
+
+def test_a_large_sound_table_is_not_read_whenever_it_is_opened(tmp_path, monkeypatch, settled):
+    monkeypatch.setattr(features, "CHEAP", -1)
+    extract(DATASET, make(pictures(31)), "tiny", cache=tmp_path / "f", workers=0)
+    monkeypatch.setattr(features, "hashed_now", lambda path: pytest.fail("read again"))
+    extract(DATASET, make(pictures(31)), "tiny", cache=tmp_path / "f", workers=0)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"no table at all", None])
+def test_what_stands_in_for_a_table_is_replaced(tmp_path, content):
+    array = pictures(31)
+    extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    table = folder_of(tmp_path / "f") / "features.npy"
+    if content is None:
+        np.save(table, np.full((31, 3), np.nan, np.float32))
+    else:
+        table.write_bytes(content)
+    found = extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    np.testing.assert_allclose(found.train.features, slow_features(array[20:31]), atol=1e-5)
+
+
+def test_files_of_equal_names_and_other_bytes_are_other_features(tmp_path):
+    """A1: two folders with equal file names shared cached features, whatever the revision says."""
+    for name, seed in (("clean", 0), ("noisy", 1)):
+        (tmp_path / name).mkdir()
+        for number, image in enumerate(pictures(12, seed)):
+            Image.fromarray(image).save(tmp_path / name / f"{number}.png")
+    one, two = (extract(DATASET, of_files(tmp_path / n, 12), "tiny", cache=tmp_path / "f", workers=0)
+                for n in ("clean", "noisy"))  # fmt: skip
+    np.testing.assert_allclose(one.query.features, slow_features(pictures(4)), atol=1e-5)
+    np.testing.assert_allclose(two.query.features, slow_features(pictures(12, 1)[:4]), atol=1e-5)
+
+
+def test_the_code_that_makes_features_is_part_of_the_key(monkeypatch):
+    splits = make(pictures(31))
+    before = features.feature_folder(DATASET, splits, "tiny")
+    monkeypatch.setattr(features, "_features", tiny_backbone)
+    assert features.feature_folder(DATASET, splits, "tiny") != before
+
+
+def test_a_cache_without_room_is_one_line(tmp_path, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(features.np, "save", full)
+    with pytest.raises(UsageError, match=r"features cannot be kept in .*: No space left on device; make room"):
+        extract(DATASET, make(pictures(31)), "tiny", cache=tmp_path / "f", workers=0)

@@ -1,7 +1,10 @@
 """The index of images: entries of any list find their file, and only inside the tree; the index follows the tree."""
 
+import os
+
 import pytest
 
+from benchmark.data.cache import cache_dir, telling, write_note
 from benchmark.data.image_index import images_under
 from benchmark.errors import UsageError
 
@@ -51,3 +54,38 @@ def test_the_index_sees_new_files_and_survives_links_in_a_circle(tmp_path):
     (tmp_path / "a" / "loop").symlink_to(tmp_path, target_is_directory=True)
     assert len(tree(tmp_path, "a/1.jpg")) == 1
     assert len(tree(tmp_path, "a/2.jpg")) == 2
+
+
+def test_a_kept_index_is_used_and_follows_the_tree(tmp_path, settled, monkeypatch):
+    tree(tmp_path / "root", "a/1.jpg")
+    with monkeypatch.context() as patch:
+        patch.setattr("benchmark.data.image_index.os.walk", lambda *a, **k: pytest.fail("walked again"))
+        assert len(images_under(tmp_path / "root")) == 1
+    before = (tmp_path / "root" / "a").stat()
+    (tmp_path / "root" / "a" / "2.jpg").write_bytes(b"")
+    os.utime(tmp_path / "root" / "a", ns=(before.st_atime_ns, before.st_mtime_ns))  # as copying tools do
+    assert len(images_under(tmp_path / "root")) == 2
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b"[]", b"\xff"])
+def test_a_damaged_index_is_made_again(tmp_path, settled, damage):
+    """E: a damaged index was a traceback."""
+    tree(tmp_path / "root", "a/1.jpg")
+    (note,) = (cache_dir() / "index").glob("*.note")
+    note.write_bytes(damage)
+    assert len(images_under(tmp_path / "root")) == 1
+    write_note(note, [1, 2])
+    assert len(images_under(tmp_path / "root")) == 1
+
+
+def test_names_of_any_bytes(tmp_path, settled):
+    name = os.fsdecode(b"caf\xe9$\n.jpg")
+    for _ in range(2):
+        assert tree(tmp_path / os.fsdecode(b"r\xe9"), f"a/{name}").find(name) == f"a/{name}"
+
+
+def test_looking_for_images_is_told(tmp_path):
+    heard = []
+    with telling(lambda *told: heard.append(told)):
+        tree(tmp_path / "root", "a/1.jpg", "b/2.jpg", "b/3.jpg")
+    assert heard[-1] == (f"looking for images under {tmp_path / 'root'}", 3, 0)

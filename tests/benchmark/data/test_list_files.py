@@ -1,6 +1,7 @@
 """List files: what is written is read, at any size, and every kind of damage is one line with file and line
 number."""
 
+import os
 import tarfile
 
 import numpy as np
@@ -161,3 +162,36 @@ def test_the_published_lists_are_read_whole(published, name, rows, classes):
     assert parsed.labels[:50].tolist() == labels
     ones = (published / name).read_bytes().count(b" 1")
     assert parsed.labels.sum() == ones
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "no zip", "other members"])
+def test_a_damaged_cache_of_a_list_is_made_again(tmp_path, damage):
+    """E: a damaged list cache was a traceback."""
+    path = tmp_path / "list.txt"
+    path.write_text("a.jpg 0 1\nb.jpg 1 0\n")
+    before = read_list(path)
+    (kept,) = (tmp_path / "cache" / "lists").glob("*.npz")
+    content = bytearray(kept.read_bytes())
+    content[content.index(b"a.jpg")] ^= 1
+    np.savez(tmp_path / "other.npz", a=1)
+    damaged = {"empty": b"", "cut": content[:200], "flipped": content, "no zip": b"hello",
+               "other members": (tmp_path / "other.npz").read_bytes()}  # fmt: skip
+    kept.write_bytes(damaged[damage])
+    found = read_list(path)
+    assert found.entries == before.entries
+    assert np.array_equal(found.labels, before.labels)
+
+
+def test_a_pipe_or_a_folder_is_no_list(tmp_path):
+    os.mkfifo(tmp_path / "pipe.txt")
+    for path in (tmp_path / "pipe.txt", tmp_path):
+        with pytest.raises(UsageError, match=r"list file .* is no file"):
+            read_list(path)
+
+
+@pytest.mark.parametrize("name", ["a\nb.jpg", "caf\udce9.jpg", " a.jpg", "a\tb.jpg"])
+def test_names_that_a_list_cannot_hold_are_refused(tmp_path, name):
+    with pytest.raises(UsageError, match="rename it") as caught:
+        write_list(tmp_path / "list.txt", [name], np.array([[True, False]]))
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "list.txt").exists()
