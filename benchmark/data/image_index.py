@@ -60,7 +60,7 @@ class ImageIndex:
         With `whole`, one of both paths must be the end of the other; else the base name is enough, as it must be
         for lists that were published with other folders.
         """
-        if "\\" in entry:
+        if "\\" in entry and entry.rpartition("/")[2] not in self.by_name:  # else it is part of a name
             entry = entry.replace("\\", "/")
         if ".." in entry and ".." in entry.split("/"):
             raise UsageError(f"path '{entry}' leaves the data root by '..', refused")

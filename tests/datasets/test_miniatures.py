@@ -7,6 +7,7 @@ import hashlib
 import math
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -166,3 +167,20 @@ def slow_opacity(drawn: scenes.Scenes) -> np.ndarray:
                     u, v = (u + side // 2) % side, (v + side // 2) % side
                 opacity[row, column] = stored[v, u]
     return opacity
+
+
+def test_the_revision_follows_what_the_code_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A comment or a docstring in the code that makes the images changes nothing, another number does."""
+    text = Path(str(pixels.__file__)).read_text()
+    changes = {
+        "same": text,
+        "comment": text.replace("NOISE = 10", "# loud\nNOISE = 10"),
+        "docstring": text.replace('"""Scenes to pixels', '"""From scenes to pixels'),
+        "number": text.replace("NOISE = 10", "NOISE = 11"),
+    }
+    found = {}
+    for kind, changed in changes.items():
+        (tmp_path / f"{kind}.py").write_text(changed)
+        monkeypatch.setattr(pixels, "__file__", str(tmp_path / f"{kind}.py"))
+        found[kind] = get_dataset("coco-mini").revision
+    assert found["same"] == found["comment"] == found["docstring"] != found["number"]

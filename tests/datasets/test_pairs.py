@@ -79,3 +79,13 @@ def test_damaged_pairs_of_images(root, lines, message):
     with pytest.raises(UsageError, match=message) as caught:
         get_dataset(f"pairs:{path}").check()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("image", ["images/5.png", "images/0.png"])
+def test_the_revision_covers_the_pixels_of_training_and_of_scored_images(root, image):
+    """A1: pictures replaced in place stayed done."""
+    path = pair_images(root, "images/5.png images/7.png 1", "images/7.png images/6.png 0")
+    before = get_dataset(f"pairs:{path}").revision
+    assert get_dataset(f"pairs:{path}").revision == before
+    root.image(image)
+    assert get_dataset(f"pairs:{path}").revision != before
