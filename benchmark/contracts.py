@@ -100,7 +100,8 @@ class Split:
     """Rows of one part of a data set: any of features, images, labels, similarity, and the rows' names.
 
     `labels` may be given as class numbers and is kept as multi-hot bool. Where labels are given and similarity is
-    not, similarity is "shares a label".
+    not, similarity is "shares a label". Where both features and images are given, methods on features get the
+    features, and no backbone computes others from the images.
     """
 
     features: np.ndarray | None = None

@@ -7,7 +7,6 @@ a payload of arrays; the submitting side commits them.
 from __future__ import annotations
 
 import contextlib
-import functools
 import time
 import traceback
 from collections.abc import Iterator, Mapping
@@ -18,7 +17,8 @@ import numpy as np
 
 from benchmark.contracts import HashDataset, MethodInfo, Splits
 from benchmark.data.audit import audit
-from benchmark.data.feature_cache import Cut, extract
+from benchmark.data.cache import telling
+from benchmark.data.feature_cache import FeatureCut, extract
 from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
 from benchmark.evaluation.codes import health, pack
 from benchmark.evaluation.counting import EVALUATOR_VERSION, count
@@ -199,20 +199,11 @@ def _featured(dataset: HashDataset, splits: Splits, info: MethodInfo, request: R
         return splits
     if info.input == "features" and all(split.features is not None for split in splits.parts().values()):
         return replace(splits, notes=(*splits.notes, GIVEN))  # whoever gives features means them
-    cut: Cut = "trunk" if depth == "last" else "penultimate"
+    cut: FeatureCut = "trunk" if depth == "last" else "penultimate"
     weights, partial, threads = request.weights, request.partial_weights, request.threads
-    step = functools.partial(tell, f"features of {request.backbone}")
     with client_of(request.scheduler, tell) as client:
         featured = extract(
-            dataset,
-            splits,
-            request.backbone,
-            weights,
-            cut=cut,
-            partial=partial,
-            threads=threads,
-            progress=step,
-            client=client,
+            dataset, splits, request.backbone, weights, cut=cut, partial=partial, threads=threads, client=client
         )
     train, query, database = (replace(split, images=None) for split in featured.parts().values())
     return replace(featured, train=train, query=query, database=database)
@@ -233,7 +224,8 @@ def prepare_data(request: Request) -> Prepared:
     use_threads(request.threads)
     for plugin in request.plugins:
         plugin.load()
-    dataset, splits = checked_splits(get_method(request.identity["method"]).info, request)
+    with telling(tell):
+        dataset, splits = checked_splits(get_method(request.identity["method"]).info, request)
     arrays = dataset_arrays(splits) if request.with_dataset else {}
     return Prepared(list(audit(splits, dataset.map_cutoff).errors), [*splits.notes], arrays)
 

@@ -1,5 +1,6 @@
 """Splits take labels in every form, withhold what was not declared; parts of one split agree."""
 
+import pickle
 import tomllib
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from benchmark import PairSimilarity, Split, UsageError
+from benchmark.contracts import PixelsOnly
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint64, np.int16, np.float32])
@@ -81,3 +83,35 @@ def test_the_version_stands_once():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     assert "version" not in project["project"]
     assert project["tool"]["hatch"]["version"]["path"] == "benchmark/__init__.py"
+
+
+class Named:
+    """Images that know their paths, as files do."""
+
+    paths = ["cat/1.jpg", "dog/2.jpg"]
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        if index > 1:
+            raise IndexError(index)
+        if index == 1:
+            raise UsageError("list file train.txt line 2: image is broken")
+        return np.zeros((4, 4, 3), np.uint8)
+
+
+def test_pixels_only_gives_images_and_no_paths():
+    """C14: `images.paths` named each query's class folder."""
+    shown = pickle.loads(pickle.dumps(PixelsOnly(Named())))
+    assert len(shown) == 2
+    assert shown[0].shape == (4, 4, 3)
+    with pytest.raises(UsageError, match=r"list file train.txt line 2"):
+        shown[1]
+    for name in ("paths", "images", "root", "__dict__"):
+        assert not hasattr(shown, name)
+    with pytest.raises(TypeError):
+        vars(shown)
+    assert "jpg" not in repr(shown)
+    subset = Split(images=shown).take(np.array([0, 0])).images
+    assert len(subset) == 2
