@@ -15,7 +15,7 @@ In an author's own tests, one pytest id per promise, with what is slow (fitting,
         check(trial)
 
 and the same with `DATASET_CHECKS` and `DatasetTrial("my-data", data_root=...)`. A check returns None, or the reason why
-it does not apply; it raises `Broken` (or what the plugin raised), or `Untested` where an earlier promise, broken, leaves
+it does not apply; it raises `Broken` (or what the plugin raised), or `Untested` where another promise, broken, leaves
 nothing to look at.
 """
 
@@ -54,6 +54,7 @@ OTHER_LENGTHS = (8, 24, 32, 64, 128)  # tried where all of the above are decline
 CLASSES, PER_CLASS, DIMENSION, SIDE = 4, 40, 64, 32
 SAMPLED = 64  # rows of a split that are compared; enough to tell, and quick on a million
 COPIED_FILES, COPIED_BYTES = 5000, 64 << 20  # data up to this size are copied, to see what a change of them does
+ANSWER = "answer: "  # what a plugin prints in a fresh process is not mistaken for its answer
 ALTERED = 20  # files that are changed, one at a time, until one is found that rows are made of
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".ppm", ".pgm", ".tif", ".tiff", ".webp")
 
@@ -180,7 +181,12 @@ class MethodTrial:
         short = Training(train="hash", steps=60, batch=32, learning_rate=0.01, device="cpu")
         if self.images if images is None else images:
             short = replace(short, backbone="squeezenet1_1", weights="random", resize=SIDE, crop=SIDE)
+            short = replace(short, learning_rate=0.001)  # it gives eight times as many features
         return self.cls(bits, seed, training=short)
+
+    def built(self, bits: int) -> Any:
+        """An instance to ask, not to fit."""
+        return self._once(f"building with {bits} bits", lambda: self.build(bits, images=False))
 
     def shown(self, split: Split, needs: Any = None) -> Split:
         """What the runner would show of these rows."""
@@ -197,8 +203,10 @@ class MethodTrial:
     def declined(self, bits: int, images: bool | None = None) -> Any:
         """What `unsupported` says of so many bits: the reason, or None."""
         images = self.images if images is None else images
-        declines = getattr(self.build(bits, images=images), "unsupported", None)
-        return declines(self.shown(easy_data(images=images)[0]), bits) if declines else None
+        declines, train = getattr(self.built(bits), "unsupported", None), self.shown(easy_data(images=images)[0])
+        if declines is None:
+            return None
+        return self._once(f"unsupported({bits} bits, images={images})", lambda: declines(train, bits))
 
     @cached_property
     def lengths(self) -> list[int]:
@@ -206,7 +214,7 @@ class MethodTrial:
         for lengths in (BIT_LENGTHS, OTHER_LENGTHS):
             if taken := [bits for bits in lengths if not self.declined(bits)]:
                 return taken
-        raise Broken(f"it declines each of {', '.join(map(str, (*BIT_LENGTHS, *OTHER_LENGTHS)))} bits on easy data")
+        raise Untested(f"it declines each of {', '.join(map(str, (*BIT_LENGTHS, *OTHER_LENGTHS)))} bits on easy data")
 
     @property
     def bits(self) -> int:
@@ -271,6 +279,11 @@ class MethodTrial:
         method.encode(_frozen(self.query(seed=5)))
         return method
 
+    def fresh_digest(self) -> str:
+        """The hash of `codes()` as a fresh process computes them."""
+        found: str = _in_a_fresh_process("codes_digest", str(self.cls.info.source), self.cls.info.name)
+        return found
+
 
 @contextlib.contextmanager
 def _random_state_moved() -> Iterator[None]:
@@ -299,118 +312,127 @@ def _random_state() -> str:
 Reason = str | None  # why a promise does not apply
 
 
-def check_fits_on_what_it_declared(trial: MethodTrial) -> Reason:
-    """fit works when given what was declared (`input`, `needs`), and everything else is withheld."""
+@contextlib.contextmanager
+def _blamed(what: str) -> Iterator[None]:
+    """What leaves other promises untested is what breaks this one."""
     try:
-        trial.fitted()
+        yield
     except Untested as error:
-        info = trial.cls.info
-        withheld = {"nothing": "train.labels and train.similarity are", "similarity": "train.labels is"}
-        hint = f"; so {withheld[info.needs]} None" if info.needs in withheld else ""
-        declared = f"it declared input={info.input!r}, needs={info.needs!r}{hint}"
-        raise Broken(f"fit failed ({declared}): {_told(error.__cause__ or error)}") from error.__cause__
-    return None
+        cause = error.__cause__
+        raise Broken(f"{what}: {error if cause is None else _told(cause)}") from cause
 
 
-def check_fit_returns_self(trial: MethodTrial) -> Reason:
+def check_can_be_built(trial: MethodTrial) -> None:
+    """cls(bits, seed) builds it, whatever the bits: what it cannot do is for `unsupported` to say."""
+    for bits in BIT_LENGTHS:
+        with _blamed(f"it cannot be built with {bits} bits"):
+            trial.built(bits)
+
+
+def check_declines_with_a_reason(trial: MethodTrial) -> None:
+    """`unsupported(train, bits)`, where there is one, gives None or says why not, and not always."""
+    for bits in BIT_LENGTHS:
+        trial.built(bits)
+        with _blamed(f"unsupported(train, {bits}) failed"):
+            reason = trial.declined(bits)
+        good = reason is None or (isinstance(reason, str) and bool(reason.strip()))
+        _require(good, f"unsupported(train, {bits}) gave {reason!r}, expected None or a sentence")
+    with _blamed("unsupported leaves nothing"):
+        _ = trial.lengths
+
+
+def check_fits_on_what_it_declared(trial: MethodTrial) -> None:
+    """fit works when given what was declared (`input`, `needs`), and everything else is withheld."""
+    info, bits = trial.cls.info, trial.bits
+    withheld = {"nothing": "; train.labels and train.similarity are None", "similarity": "; train.labels is None"}
+    with _blamed(f"fit failed (declared: input={info.input!r}, needs={info.needs!r}{withheld.get(info.needs, '')})"):
+        trial.fitted(bits)
+
+
+def check_fit_returns_self(trial: MethodTrial) -> None:
     """fit returns the method, so that calls can be chained."""
     _require(trial.given()[1] is trial.fitted(), f"fit returns {type(trial.given()[1]).__name__}, not self")
-    return None
 
 
-def check_codes_are_plus_minus_one(trial: MethodTrial) -> Reason:
+def check_codes_are_plus_minus_one(trial: MethodTrial) -> None:
     """encode returns (n, bits) codes over {-1, +1}, as int8."""
     codes = trial.fitted().encode(trial.query())
     check_codes(codes, bits=trial.bits, rows=len(trial.query()))
     _require(codes.dtype == np.int8, f"codes are {codes.dtype}, expected int8")
-    return None
 
 
-def check_single_row(trial: MethodTrial) -> Reason:
+def check_single_row(trial: MethodTrial) -> None:
     """One row can be encoded."""
     check_codes(trial.fitted().encode(trial.query().take(np.array([3]))), bits=trial.bits, rows=1)
-    return None
 
 
-def check_no_rows(trial: MethodTrial) -> Reason:
+def check_no_rows(trial: MethodTrial) -> None:
     """No row gives no code: (0, bits)."""
     codes = np.asarray(trial.fitted().encode(trial.query().take(np.array([], np.int64))))
     _require(codes.shape == (0, trial.bits), f"no rows gave codes of shape {codes.shape}, expected (0, {trial.bits})")
-    return None
 
 
-def check_encode_twice_is_the_same(trial: MethodTrial) -> Reason:
+def check_encode_twice_is_the_same(trial: MethodTrial) -> None:
     """encode changes nothing."""
     _require(np.array_equal(trial.codes(), trial.fitted().encode(trial.query())), "encoding twice gives two results")
-    return None
 
 
-def check_encode_ignores_batch_and_order(trial: MethodTrial) -> Reason:
+def check_encode_ignores_batch_and_order(trial: MethodTrial) -> None:
     """A row's code depends on the row alone: not on its neighbours or its place."""
     method, codes, query = trial.fitted(), trial.codes(), trial.query()
     order = np.random.default_rng(0).permutation(len(query))
     _require(np.array_equal(method.encode(query.take(order)), codes[order]), "codes change with the order of rows")
     part = np.arange(0, len(query), 7)
     _require(np.array_equal(method.encode(trial.query().take(part)), codes[part]), "codes change with the batch")
-    return None
 
 
-def check_can_be_copied(trial: MethodTrial) -> Reason:
+def check_can_be_copied(trial: MethodTrial) -> None:
     """A deep copy of a fitted method encodes the same."""
     twin = copy.deepcopy(trial.fitted())
     _require(np.array_equal(trial.codes(), twin.encode(trial.query())), "a copy encodes differently")
-    return None
 
 
-def check_input_untouched(trial: MethodTrial) -> Reason:
+def check_input_untouched(trial: MethodTrial) -> None:
     """Neither fit nor encode changes what it is given."""
     _require(_same_arrays(trial.given()[0], trial.train()), "fit changed an array that it was given")
     query = trial.query()
     trial.fitted().encode(query)
     _require(_same_arrays(query, trial.query()), "encode changed an array that it was given")
-    return None
 
 
-def check_read_only_input(trial: MethodTrial) -> Reason:
+def check_read_only_input(trial: MethodTrial) -> None:
     """Arrays that must not be written to are accepted."""
     trial.codes()
-    try:
+    with _blamed("read-only rows are not accepted"):
         trial.other()
-    except Untested as error:
-        raise Broken(f"read-only rows are not accepted: {_told(error.__cause__ or error)}") from error.__cause__
-    return None
 
 
-def check_instances_share_nothing(trial: MethodTrial) -> Reason:
+def check_instances_share_nothing(trial: MethodTrial) -> None:
     """Two instances do not share what they learned."""
     codes = trial.codes()
     with contextlib.suppress(Untested):
         trial.other()
     encoded = trial.fitted().encode(trial.query())
     _require(np.array_equal(codes, encoded), "fitting another instance changed this one; keep what is learned on self")
-    return None
 
 
-def check_global_random_state_untouched(trial: MethodTrial) -> Reason:
+def check_global_random_state_untouched(trial: MethodTrial) -> None:
     """The global generators of random, numpy and torch are left as they were."""
     told = "a global random generator was used or reseeded; use one of your own"
     _require(trial.repeated().state_kept, told)
-    return None
 
 
-def check_same_seed_same_codes(trial: MethodTrial) -> Reason:
+def check_same_seed_same_codes(trial: MethodTrial) -> None:
     """The same seed gives the same codes."""
     _require(np.array_equal(trial.codes(), trial.repeated().codes), "the same seed gave different codes")
-    return None
 
 
-def check_fitting_again_forgets(trial: MethodTrial) -> Reason:
+def check_fitting_again_forgets(trial: MethodTrial) -> None:
     """A method that is fitted once more gives the codes that it gave before."""
     repeat = trial.repeated()
     repeat.method.fit(trial.train())
     again = repeat.method.encode(trial.query())
     _require(np.array_equal(repeat.codes, again), "fitting the same instance again gave different codes")
-    return None
 
 
 def check_withheld_labels_do_not_matter(trial: MethodTrial) -> Reason:
@@ -421,35 +443,26 @@ def check_withheld_labels_do_not_matter(trial: MethodTrial) -> Reason:
     assert train.labels is not None
     shuffled = np.random.default_rng(1).permutation(len(train))
     labels = np.roll(train.labels, 1, axis=1) if trial.cls.info.needs == "similarity" else train.labels[shuffled]
-    method = trial.build(trial.bits)
+    known, method = trial.codes(), trial.build(trial.bits)
     method.fit(trial.shown(Split(features=train.features, images=train.images, labels=labels)))
     told = f"codes change with labels that are withheld (needs={trial.cls.info.needs!r}); declare needs='labels'"
-    _require(np.array_equal(trial.repeated().codes, method.encode(trial.query())), told)
+    _require(np.array_equal(known, method.encode(trial.query())), told)
     return None
 
 
-def check_declines_with_a_reason(trial: MethodTrial) -> Reason:
-    """`unsupported(train, bits)`, where there is one, gives None or says why not."""
-    for bits in BIT_LENGTHS:
-        reason = trial.declined(bits)
-        good = reason is None or (isinstance(reason, str) and bool(reason.strip()))
-        _require(good, f"unsupported(train, {bits}) gave {reason!r}, expected None or a sentence")
-    return None
-
-
-def check_every_bit_length(trial: MethodTrial) -> Reason:
+def check_every_bit_length(trial: MethodTrial) -> None:
     """Any number of bits works, or is declined with a reason."""
+    trial.codes()
     for bits in trial.lengths:
-        try:
-            check_codes(trial.codes(bits), bits=bits, rows=len(trial.query()))
-        except Exception as error:
-            if bits == trial.bits:
-                raise Untested(f"{bits} bits: {error}") from error
-            raise Broken(f"{bits} bits: {error}; make it work, or decline it by unsupported(train, bits)") from error
-    return None
+        if bits != trial.bits:
+            with _blamed(f"{bits} bits neither work nor are declined by unsupported(train, bits)"):
+                trial.codes(bits)
+            _require(
+                trial.codes(bits).shape == (len(trial.query()), bits), f"{bits} bits give {trial.codes(bits).shape}"
+            )
 
 
-def check_unfitted_error(trial: MethodTrial) -> Reason:
+def check_unfitted_error(trial: MethodTrial) -> None:
     """encode before fit is an error that says so."""
     try:
         trial.build(trial.bits).encode(trial.query())
@@ -457,7 +470,6 @@ def check_unfitted_error(trial: MethodTrial) -> Reason:
         _require("fit" in str(error).lower(), f"the error does not say to call fit first: {error!r}")
     else:
         raise Broken("encoding before fit gave codes; raise an error that says to call fit first")
-    return None
 
 
 def check_better_than_random(trial: MethodTrial) -> Reason:
@@ -499,12 +511,10 @@ def check_images_too(trial: MethodTrial) -> Reason:
 
 def check_same_seed_same_codes_in_a_fresh_process(trial: MethodTrial) -> Reason:
     """The same seed gives the same codes in another process: nothing depends on hash order or on what ran before."""
-    info = trial.cls.info
-    if info.source is None:
+    if trial.cls.info.source is None:
         return "the class is defined in no file that another process could load"
     here = _digest(trial.codes())
-    there = _in_a_fresh_process("codes_digest", str(info.source), info.name)
-    _require(there == here, "a fresh process gave different codes for the same seed")
+    _require(trial.fresh_digest() == here, "a fresh process gave different codes for the same seed")
     return None
 
 
@@ -521,6 +531,7 @@ def _digest(array: np.ndarray) -> str:
 
 MethodCheck = Callable[[MethodTrial], Reason]
 METHOD_CHECKS: tuple[MethodCheck, ...] = (
+    check_can_be_built,
     check_declines_with_a_reason,
     check_fits_on_what_it_declared,
     check_fit_returns_self,
@@ -553,7 +564,7 @@ def _in_a_fresh_process(function: str, *arguments: Any) -> Any:
     answer = (
         "import json, pickle, sys; from benchmark import conformance; "
         "name, arguments = pickle.load(sys.stdin.buffer); "
-        "print('\\n' + json.dumps(getattr(conformance, name)(*arguments)))"
+        f"print('\\n{ANSWER}' + json.dumps(getattr(conformance, name)(*arguments)))"
     )
     found = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}  # the working directory may be any
     done = subprocess.run(
@@ -563,12 +574,11 @@ def _in_a_fresh_process(function: str, *arguments: Any) -> Any:
         env=os.environ | found,
         check=False,
     )
-    lines = done.stdout.decode(errors="replace").splitlines()
-    if done.returncode or not lines:
-        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        told = last[0] if last else f"it ended with code {done.returncode}"
-        raise Broken(f"a fresh process failed: {told}")
-    return json.loads(lines[-1])
+    last = [*done.stdout.decode(errors="replace").splitlines()[-1:], ""][0]
+    if done.returncode == 0 and last.startswith(ANSWER):
+        return json.loads(last.removeprefix(ANSWER))
+    told = [*done.stderr.decode(errors="replace").strip().splitlines()[-1:], "it gave no answer"][0]
+    raise Broken(f"a fresh process ended with code {done.returncode}: {told}")
 
 
 # What the promises of one data set share
@@ -633,7 +643,9 @@ def recipe_of(
     name, _, given = spec.partition(":")
     info = datasets.get(name).info
     if not isinstance(dataset, str) and info.stand_in and data_root is None:
-        raise UsageError(f"dataset '{name}' needs its data: give --data-root DIR (without it, '{info.stand_in}' is run)")
+        raise UsageError(
+            f"dataset '{name}' needs its data: give --data-root DIR (without it, '{info.stand_in}' is run)"
+        )
     argument = argument or given
     if argument and info.takes and Path(argument).exists():
         argument = str(Path(argument).resolve())
@@ -728,8 +740,8 @@ def content_digest(splits: Splits, sampled: int = SAMPLED) -> str:
 # The promises of a data set
 
 
-def check_attributes(trial: DatasetTrial) -> Reason:
-    """name, title, protocol, revision are texts, map_cutoff a number of 1 or more, miniature a bool, backbone a name."""
+def check_attributes(trial: DatasetTrial) -> None:
+    """name, title, protocol and revision are texts, map_cutoff is 1 or more, miniature a bool, backbone a name."""
     dataset = trial.dataset
     for name in ("name", "title", "protocol", "revision"):
         value = getattr(dataset, name, None)
@@ -742,7 +754,6 @@ def check_attributes(trial: DatasetTrial) -> Reason:
     _require(isinstance(miniature, bool), f"miniature is {miniature!r}, expected True or False")
     named = backbone is None or (isinstance(backbone, str) and bool(backbone))
     _require(named, f"backbone is {backbone!r}, expected a name, or None for features")
-    return None
 
 
 def check_construction_is_cheap(trial: DatasetTrial) -> Reason:
@@ -755,14 +766,11 @@ def check_construction_is_cheap(trial: DatasetTrial) -> Reason:
     return None
 
 
-def check_sound_data_pass(trial: DatasetTrial) -> Reason:
+def check_sound_data_pass(trial: DatasetTrial) -> None:
     """check() accepts the data it is given here, and load() gives splits."""
     trial.dataset.check()
-    try:
+    with _blamed("load failed"):
         _ = trial.splits
-    except Untested as error:
-        raise Broken(str(error)) from error
-    return None
 
 
 def check_missing_data_are_a_usage_error(trial: DatasetTrial) -> Reason:
@@ -785,13 +793,12 @@ def check_missing_data_are_a_usage_error(trial: DatasetTrial) -> Reason:
     return None if wrong else "it needs nothing on disk"
 
 
-def check_revision_is_stable(trial: DatasetTrial) -> Reason:
+def check_revision_is_stable(trial: DatasetTrial) -> None:
     """The revision is the same whenever it is read, and in two instances."""
     first = trial.dataset.revision
     _require(first == trial.dataset.revision, "the revision changes from one reading to the next")
     if trial.recipe is not None:
         _require(first == trial.recipe.build().revision, "a second instance has another revision")
-    return None
 
 
 def check_same_in_a_fresh_process(trial: DatasetTrial) -> Reason:
@@ -876,7 +883,7 @@ def _invert(path: Path) -> bool:
     return True
 
 
-def check_splits_agree(trial: DatasetTrial) -> Reason:
+def check_splits_agree(trial: DatasetTrial) -> None:
     """No part is empty; query and database are labelled; training rows have labels or pairs to learn from, or none."""
     splits = trial.splits
     for name, split in splits.parts().items():
@@ -886,10 +893,9 @@ def check_splits_agree(trial: DatasetTrial) -> Reason:
         _require(splits.parts()[name].labels is not None, f"{name} has no labels, without which nothing can be scored")
     kinds = {name: split.images is not None for name, split in splits.parts().items()}
     _require(len(set(kinds.values())) == 1, "some parts have images and some have not")
-    return None
 
 
-def check_label_widths(trial: DatasetTrial) -> Reason:
+def check_label_widths(trial: DatasetTrial) -> None:
     """All parts are labelled in the same classes, and class_names names each of them."""
     parts = trial.splits.parts().items()
     widths = {name: split.labels.shape[1] for name, split in parts if split.labels is not None}
@@ -898,25 +904,22 @@ def check_label_widths(trial: DatasetTrial) -> Reason:
     width = next(iter(widths.values()), None)
     fits = names is None or width is None or len(names) == width
     _require(fits, f"{len(names or ())} class names for {width} classes")
-    return None
 
 
-def check_no_query_in_the_database(trial: DatasetTrial) -> Reason:
+def check_no_query_in_the_database(trial: DatasetTrial) -> None:
     """The audit finds no error, above all no query that is in the database."""
     from benchmark.data.audit import audit
 
     errors = audit(trial.splits, trial.dataset.map_cutoff).errors
     _require(not errors, "; ".join(map(str, errors)))
-    return None
 
 
-def check_ids_are_unique(trial: DatasetTrial) -> Reason:
+def check_ids_are_unique(trial: DatasetTrial) -> None:
     """No two rows of a part have one name."""
     for name, split in trial.splits.parts().items():
         if split.ids is not None and len(set(split.ids)) < len(split.ids):
             twice = next(row for row in split.ids if list(split.ids).count(row) > 1)
             raise Broken(f"{name}: the name {twice!r} occurs more than once")
-    return None
 
 
 def check_images_are_rgb(trial: DatasetTrial) -> Reason:
@@ -946,25 +949,24 @@ def check_features_are_finite(trial: DatasetTrial) -> Reason:
     return None
 
 
-def check_loading_twice_gives_equal_rows(trial: DatasetTrial) -> Reason:
+def check_loading_twice_gives_equal_rows(trial: DatasetTrial) -> None:
     """load() gives the same rows in the same order every time."""
     _require(content_digest(trial.splits) == content_digest(trial.again), "loading twice gave different rows")
-    return None
 
 
-def check_loads_share_no_array(trial: DatasetTrial) -> Reason:
+def check_loads_share_no_array(trial: DatasetTrial) -> None:
     """What one load gave can be written to without changing what another gave; read-only arrays may be shared."""
     for name, split in trial.splits.parts().items():
         for other in trial.again.parts().values():
             for kind, array in _arrays(split).items():
                 twin = _arrays(other).get(kind)
-                shared = twin is not None and np.may_share_memory(array, twin)
+                if twin is None or not (array.flags.writeable or twin.flags.writeable):
+                    continue
                 told = f"{name}.{kind} is one writable array in two loads; copy it, or make it read-only"
-                _require(not (shared and (array.flags.writeable or twin.flags.writeable)), told)
-    return None
+                _require(not np.may_share_memory(array, twin), told)
 
 
-def check_splits_can_be_pickled(trial: DatasetTrial) -> Reason:
+def check_splits_can_be_pickled(trial: DatasetTrial) -> None:
     """Splits travel to other processes and arrive as they were."""
     splits = trial.splits
     try:
@@ -972,7 +974,6 @@ def check_splits_can_be_pickled(trial: DatasetTrial) -> Reason:
     except Exception as error:
         raise Broken(f"the splits cannot be pickled: {_told(error)}") from error
     _require(content_digest(twin) == content_digest(splits), "the splits are other ones after pickling")
-    return None
 
 
 DatasetCheck = Callable[[DatasetTrial], Reason]
@@ -1042,9 +1043,7 @@ def _run_checks(
     return results
 
 
-def _run_check(
-    check: Callable[[Any], Reason], trial: Any, source: Path | None, raise_first: bool
-) -> CheckResult:
+def _run_check(check: Callable[[Any], Reason], trial: Any, source: Path | None, raise_first: bool) -> CheckResult:
     try:
         reason = check(trial)
     except (Exception, SystemExit) as error:
