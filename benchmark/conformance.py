@@ -46,7 +46,7 @@ from benchmark.contracts import HashDataset, Split, Splits
 from benchmark.errors import UsageError
 from benchmark.evaluation.codes import check_codes
 from benchmark.evaluation.metrics import evaluate
-from benchmark.registry import datasets, get_dataset, get_method, load_plugin, methods
+from benchmark.registry import datasets, get_dataset, get_method, load_plugin
 
 BITS = 16  # what most promises are tested with, unless the method declines it
 BIT_LENGTHS = (1, 12, 16, 48)
@@ -253,13 +253,23 @@ class MethodTrial:
 
     def codes(self, bits: int | None = None) -> np.ndarray:
         """The codes of `query()` by `fitted()`; a copy."""
+        return np.array(self.encoded(bits))
+
+    def encoded(self, bits: int | None = None) -> Any:
+        """The very thing that `encode` returned for `query()`."""
         bits, method = bits or self.bits, self.fitted(bits)
-        return np.array(self._once(f"encode with {bits} bits", lambda: method.encode(self.query())))
+        return self._once(f"encode with {bits} bits", lambda: method.encode(self.query()))
 
     def repeated(self) -> _Repeat:
         """Fitted and encoded once more by a new instance; the global random state is watched."""
         self.codes()  # whatever is imported lazily is imported now
         return self._once("fitting a second instance", self._repeat)
+
+    def reproducible_codes(self) -> np.ndarray:
+        """`codes()`, where a second instance gives the same."""
+        if not np.array_equal(self.codes(), self.repeated().codes):
+            raise Untested("the same seed gives different codes anyway")
+        return self.codes()
 
     def _repeat(self) -> _Repeat:
         with _random_state_moved():
@@ -281,8 +291,8 @@ class MethodTrial:
 
     def fresh_digest(self) -> str:
         """The hash of `codes()` as a fresh process computes them."""
-        found: str = _in_a_fresh_process("codes_digest", str(self.cls.info.source), self.cls.info.name)
-        return found
+        info = self.cls.info
+        return str(in_a_fresh_process("codes_digests", {info.name: str(info.source)})[info.name])
 
 
 @contextlib.contextmanager
@@ -356,20 +366,27 @@ def check_fit_returns_self(trial: MethodTrial) -> None:
 
 def check_codes_are_plus_minus_one(trial: MethodTrial) -> None:
     """encode returns (n, bits) codes over {-1, +1}, as int8."""
-    codes = trial.fitted().encode(trial.query())
+    trial.fitted()
+    with _blamed("encode failed"):
+        codes = trial.encoded()
     check_codes(codes, bits=trial.bits, rows=len(trial.query()))
     _require(codes.dtype == np.int8, f"codes are {codes.dtype}, expected int8")
 
 
 def check_single_row(trial: MethodTrial) -> None:
     """One row can be encoded."""
-    check_codes(trial.fitted().encode(trial.query().take(np.array([3]))), bits=trial.bits, rows=1)
+    _require_shape(trial, trial.query().take(np.array([3])))
 
 
 def check_no_rows(trial: MethodTrial) -> None:
     """No row gives no code: (0, bits)."""
-    codes = np.asarray(trial.fitted().encode(trial.query().take(np.array([], np.int64))))
-    _require(codes.shape == (0, trial.bits), f"no rows gave codes of shape {codes.shape}, expected (0, {trial.bits})")
+    _require_shape(trial, trial.query().take(np.array([], np.int64)))
+
+
+def _require_shape(trial: MethodTrial, rows: Split) -> None:
+    trial.codes()
+    shape, expected = np.shape(trial.fitted().encode(rows)), (len(rows), trial.bits)
+    _require(shape == expected, f"{len(rows)} rows gave codes of shape {shape}, expected {expected}")
 
 
 def check_encode_twice_is_the_same(trial: MethodTrial) -> None:
@@ -388,12 +405,13 @@ def check_encode_ignores_batch_and_order(trial: MethodTrial) -> None:
 
 def check_can_be_copied(trial: MethodTrial) -> None:
     """A deep copy of a fitted method encodes the same."""
-    twin = copy.deepcopy(trial.fitted())
-    _require(np.array_equal(trial.codes(), twin.encode(trial.query())), "a copy encodes differently")
+    known, twin = trial.codes(), copy.deepcopy(trial.fitted())
+    _require(np.array_equal(known, twin.encode(trial.query())), "a copy encodes differently")
 
 
 def check_input_untouched(trial: MethodTrial) -> None:
     """Neither fit nor encode changes what it is given."""
+    trial.codes()
     _require(_same_arrays(trial.given()[0], trial.train()), "fit changed an array that it was given")
     query = trial.query()
     trial.fitted().encode(query)
@@ -443,7 +461,7 @@ def check_withheld_labels_do_not_matter(trial: MethodTrial) -> Reason:
     assert train.labels is not None
     shuffled = np.random.default_rng(1).permutation(len(train))
     labels = np.roll(train.labels, 1, axis=1) if trial.cls.info.needs == "similarity" else train.labels[shuffled]
-    known, method = trial.codes(), trial.build(trial.bits)
+    known, method = trial.reproducible_codes(), trial.build(trial.bits)
     method.fit(trial.shown(Split(features=train.features, images=train.images, labels=labels)))
     told = f"codes change with labels that are withheld (needs={trial.cls.info.needs!r}); declare needs='labels'"
     _require(np.array_equal(known, method.encode(trial.query())), told)
@@ -464,8 +482,9 @@ def check_every_bit_length(trial: MethodTrial) -> None:
 
 def check_unfitted_error(trial: MethodTrial) -> None:
     """encode before fit is an error that says so."""
+    method, query = trial.built(trial.bits), trial.query()
     try:
-        trial.build(trial.bits).encode(trial.query())
+        method.encode(query)
     except Exception as error:
         _require("fit" in str(error).lower(), f"the error does not say to call fit first: {error!r}")
     else:
@@ -513,15 +532,16 @@ def check_same_seed_same_codes_in_a_fresh_process(trial: MethodTrial) -> Reason:
     """The same seed gives the same codes in another process: nothing depends on hash order or on what ran before."""
     if trial.cls.info.source is None:
         return "the class is defined in no file that another process could load"
-    here = _digest(trial.codes())
+    here = _digest(trial.reproducible_codes())
     _require(trial.fresh_digest() == here, "a fresh process gave different codes for the same seed")
     return None
 
 
-def codes_digest(source: str, name: str) -> str:
-    """What a fresh process computes: the hash of the method's codes on easy data."""
-    load_plugin(source)
-    return _digest(MethodTrial(methods.get(name)).codes())
+def codes_digests(sources: Mapping[str, str]) -> dict[str, str]:
+    """What a fresh process computes: the hashes of these methods' codes on easy data, by name."""
+    for source in sources.values():
+        load_plugin(source)
+    return {name: _digest(MethodTrial(name).codes()) for name in sources}
 
 
 def _digest(array: np.ndarray) -> str:
@@ -559,7 +579,7 @@ METHOD_CHECKS: tuple[MethodCheck, ...] = (
 # Another process
 
 
-def _in_a_fresh_process(function: str, *arguments: Any) -> Any:
+def in_a_fresh_process(function: str, *arguments: Any) -> Any:
     """What a function of this module returns in a new interpreter; it must be plain data."""
     answer = (
         "import json, pickle, sys; from benchmark import conformance; "
@@ -693,7 +713,7 @@ class DatasetTrial:
         """What a fresh process says of the same recipe; None where there is none."""
         if self.recipe is None:
             return None
-        found: dict[str, Any] = _in_a_fresh_process("probe", self.recipe)
+        found: dict[str, Any] = in_a_fresh_process("probe", self.recipe)
         return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import ast
 import concurrent.futures
+import difflib
 import json
 import math
 import os
@@ -20,9 +21,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.commands.arguments import assignments
-from benchmark.conformance import DATASET_CHECKS, METHOD_CHECKS, CheckResult, check_dataset, check_method, promise
+from benchmark.conformance import (
+    DATASET_CHECKS,
+    METHOD_CHECKS,
+    CheckResult,
+    check_dataset,
+    check_method,
+    promise,
+    recipe_of,
+)
 from benchmark.errors import UsageError
-from benchmark.registry import datasets, load_plugin, methods
+from benchmark.registry import dataset_class, datasets, load_plugin, methods
 
 if TYPE_CHECKING:
     from benchmark.execution.supervise import Ending
@@ -35,7 +44,14 @@ TAIL = 10  # lines of a plugin's own output that are shown when it breaks a prom
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="FILE", help="a plugin file, or the name of a known method or data set")
-    parser.add_argument("--data-root", type=Path, metavar="DIR", help="for a data set: the folder of its data")
+    root = os.environ.get("HASHBENCH_DATA")
+    parser.add_argument(
+        "--data-root",
+        type=Path,
+        default=Path(root) if root else None,
+        metavar="DIR",
+        help="for a data set: the folder of its data (default: HASHBENCH_DATA)",
+    )
     parser.add_argument("--argument", metavar="PATH", help="for a data set: what stands behind the colon of its name")
     parser.add_argument(
         "--option", action="append", default=[], metavar="NAME=VALUE", help="for a data set: one of its parameters"
@@ -98,8 +114,7 @@ def _request(args: argparse.Namespace) -> CheckRequest:
     if args.data_root is not None and not args.data_root.is_dir():
         raise UsageError(f"data root {args.data_root} is not a folder; give the folder that holds the data set")
     root = None if args.data_root is None else args.data_root.resolve()
-    path = Path(args.target)
-    named = path.suffix != ".py" and os.sep not in args.target.partition(":")[0] and not path.exists()
+    path, named = Path(args.target), _is_name(args.target)
     argument = str(Path(args.argument).resolve()) if args.argument and Path(args.argument).exists() else args.argument
     target = args.target
     if named and ":" in target:  # the checks run in a folder of their own
@@ -107,6 +122,14 @@ def _request(args: argparse.Namespace) -> CheckRequest:
         target = f"{name}:{Path(given).resolve()}"
     environment = {name: value for name, value in os.environ.items() if name.startswith("HASHBENCH_")}
     return CheckRequest(None if named else _source(path), target, argument, root, options, environment)
+
+
+def _is_name(target: str) -> bool:
+    """Whether the word means something registered; a folder may be called like that too."""
+    path, word = Path(target), target.partition(":")[0]
+    if path.suffix == ".py" or os.sep in word:
+        return False
+    return not path.exists() or (path.is_dir() and word in (*methods.names(), *datasets.names()))
 
 
 def _source(path: Path) -> Path:
@@ -156,8 +179,11 @@ def _registered(request: CheckRequest) -> dict[str, Any]:
     """What there is to check, or why there is nothing."""
     os.environ.update(request.environment)
     try:
-        found = _of_file(request.file) if request.file else [_of_name(request.target)]
+        found = _of_file(request.file) if request.file else [_of_name(request)]
         _refuse_unused(request, found)
+        for kind, name, _ in found:
+            if kind == "dataset":
+                recipe_of(*_recipe(request, name)).build()  # cheap, and says what is missing
         return {"plugins": found, "error": ""}
     except UsageError as error:
         return {"plugins": [], "error": " ".join(str(error).split())}
@@ -172,20 +198,22 @@ def _of_file(file: Path) -> list[tuple[str, str, str]]:
     return found
 
 
-def _of_name(target: str) -> tuple[str, str, str]:
-    name = target.partition(":")[0]
-    for kind, known in (("method", methods), ("dataset", datasets)):
-        if name in known.names() and (kind == "dataset" or name == target):
-            return kind, target, known.get(name).info.title
-    methods.get(target)  # which says what it is close to
-    raise UsageError(f"unknown method or data set '{target}'")
+def _of_name(request: CheckRequest) -> tuple[str, str, str]:
+    name, colon, argument = request.target.partition(":")
+    if name in methods.names() and not colon:
+        return "method", name, methods.get(name).info.title
+    if name in datasets.names():
+        info = dataset_class(name, request.data_root).info
+        return "dataset", f"{info.name}{colon}{argument}", info.title
+    close = difflib.get_close_matches(name, [*methods.names(), *datasets.names()], n=1)
+    hint = f"did you mean '{close[0]}'?" if close else "give a plugin file (.py), or a name that `list` shows"
+    raise UsageError(f"unknown method or data set '{request.target}': {hint}")
 
 
 def _refuse_unused(request: CheckRequest, found: list[tuple[str, str, str]]) -> None:
     """Words for a data set where there is none, or none that knows them."""
-    given = {"--argument": request.argument, "--data-root": request.data_root, "--option": request.options}
     classes = [datasets.get(name.partition(":")[0]) for kind, name, _ in found if kind == "dataset"]
-    for flag, value in given.items():
+    for flag, value in (("--argument", request.argument), ("--option", request.options)):
         if value and not classes:
             raise UsageError(f"{flag} is for data sets, but {request.target} has none")
     for name in request.options:
@@ -194,8 +222,16 @@ def _refuse_unused(request: CheckRequest, found: list[tuple[str, str, str]]) -> 
             raise UsageError(f"--option {name}: no such parameter; known: {', '.join(known) or 'none'}")
 
 
-def _checked(request: CheckRequest) -> str:
-    """Check one plugin, a line of the file of rows for each promise; a usage error, or nothing."""
+def _recipe(request: CheckRequest, name: str) -> tuple[Any, str | None, Path | None, dict[str, Any]]:
+    """Of one data set: what to build, its argument, the data root, and those of the options that it knows."""
+    cls = datasets.get(name.partition(":")[0])
+    options = {key: value for key, value in request.options.items() if key in cls.info.parameters}
+    argument = request.argument if cls.info.takes or request.file is None else None
+    return (cls if request.file else name), argument, request.data_root, options
+
+
+def _checked(request: CheckRequest) -> None:
+    """Check one plugin, a line of the file of rows for each promise."""
     os.environ.update(request.environment)
     plugin, file = request.plugin, request.rows
     assert plugin is not None
@@ -207,22 +243,11 @@ def _checked(request: CheckRequest) -> str:
         with file.open("a") as rows:
             rows.write(json.dumps(asdict(row)) + "\n")
 
-    try:
-        if plugin.kind == "method":
-            check_method(plugin.name, raise_first=False, report=report)
-        else:
-            _check_dataset(request, plugin.name, report)
-    except UsageError as error:  # it cannot even be built
-        return " ".join(str(error).split())
-    return ""
-
-
-def _check_dataset(request: CheckRequest, name: str, report: Any) -> None:
-    cls = datasets.get(name.partition(":")[0])
-    options = {key: value for key, value in request.options.items() if key in cls.info.parameters}
-    argument = request.argument if cls.info.takes else None
-    dataset = cls if request.file is not None else name
-    check_dataset(dataset, False, report, argument=argument, data_root=request.data_root, options=options)
+    if plugin.kind == "method":
+        check_method(plugin.name, False, report)
+    else:
+        what, argument, root, options = _recipe(request, plugin.name)
+        check_dataset(what, False, report, argument=argument, data_root=root, options=options)
 
 
 # In front of them
@@ -235,8 +260,6 @@ def _check_one(plugin: Plugin, request: CheckRequest, seconds: float) -> int:
         asked = CheckRequest(**{**vars(request), "plugin": plugin, "rows": Path(folder) / "rows"})
         shown = Rows(Path(folder) / "rows", CHECKS[plugin.kind])
         ending = _supervised(_checked, asked, seconds, Path(folder) / "log", shown)
-        if ending.status == "ok" and ending.value:
-            raise UsageError(ending.value)
         if ending.status == "interrupted":
             raise KeyboardInterrupt
         if ending.status != "ok":
