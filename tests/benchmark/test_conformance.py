@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from benchmark import Split, UsageError, check_method, conformance
+from benchmark import Split, UsageError, check_dataset, check_method, conformance
 from benchmark.conformance import METHOD_CHECKS, Broken, MethodTrial, easy_data, promise
 from benchmark.contracts import MethodInfo
 from benchmark.registry import builtin_folder, load_plugin, methods
@@ -36,6 +36,12 @@ def trial(request, digests):
 @pytest.mark.parametrize("check", METHOD_CHECKS, ids=promise)
 def test_built_in(trial, check):
     check(trial)
+
+
+@pytest.mark.parametrize("name", ["imagenet-mini", "nus-mini", "coco-mini"])
+def test_miniature(name):
+    rows = check_dataset(name, raise_first=False)
+    assert [row for row in rows if not row.kept] == []
 
 
 def test_a_method_is_fitted_few_times(monkeypatch):
