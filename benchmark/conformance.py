@@ -52,7 +52,7 @@ BITS = 16  # what most promises are tested with, unless the method declines it
 BIT_LENGTHS = (1, 12, 16, 48)
 OTHER_LENGTHS = (8, 24, 32, 64, 128)  # tried where all of the above are declined
 CLASSES, PER_CLASS, DIMENSION, SIDE = 4, 40, 64, 32
-SAMPLED = 64  # rows of a split that are compared; enough to tell, and quick on a million
+SAMPLED, DECODED = 64, 5  # rows and images of a split that are compared; enough to tell, and quick on a million
 COPIED_FILES, COPIED_BYTES = 5000, 64 << 20  # data up to this size are copied, to see what a change of them does
 ANSWER = "answer: "  # what a plugin prints in a fresh process is not mistaken for its answer
 ALTERED = 20  # files that are changed, one at a time, until one is found that rows are made of
@@ -739,11 +739,11 @@ def probe(recipe: Recipe) -> dict[str, Any]:
     return found | {"content": content_digest(dataset.load())}
 
 
-def content_digest(splits: Splits, sampled: int = SAMPLED) -> str:
-    """Hash of what rows hold, over so many rows of each part, evenly spread."""
+def content_digest(splits: Splits, whole: bool = False) -> str:
+    """Hash of what rows hold: of all rows, or of some of each part, evenly spread, with few of their images."""
     digest = hashlib.sha256()
     for name, split in splits.parts().items():
-        rows = np.unique(np.linspace(0, max(len(split) - 1, 0), min(len(split), sampled)).astype(np.int64))
+        rows = _spread(len(split), len(split) if whole else SAMPLED)
         digest.update(f"{name} {len(split)}".encode())
         for array in (split.features, split.labels):
             if array is not None:
@@ -751,10 +751,16 @@ def content_digest(splits: Splits, sampled: int = SAMPLED) -> str:
         if split.ids is not None:
             digest.update("\n".join(str(split.ids[row]) for row in rows).encode())
         if split.images is not None:
-            digest.update("".join(_digest(split.images[int(row)]) for row in rows).encode())
+            seen = _spread(len(split), len(split) if whole else DECODED)
+            digest.update("".join(_digest(split.images[int(row)]) for row in seen).encode())
         if split.similarity is not None:
             digest.update("".join(map(_digest, split.similarity.block(rows, rows))).encode())
     return digest.hexdigest()
+
+
+def _spread(size: int, wanted: int) -> np.ndarray:
+    """So many of `size` rows, the first and the last among them."""
+    return np.unique(np.linspace(0, max(size - 1, 0), min(size, wanted)).astype(np.int64))
 
 
 # The promises of a data set
@@ -843,10 +849,10 @@ def check_revision_follows_the_content(trial: DatasetTrial) -> Reason:
         if recipe is None:
             return "it has no data on disk, or too many to try a change on a copy"
         before = recipe.build()
-        revision, content = before.revision, content_digest(before.load(), COPIED_FILES)
+        revision, content = before.revision, content_digest(before.load(), whole=True)
         for path in _changed_one_by_one(folder):
             after = recipe.build()
-            if content_digest(after.load(), COPIED_FILES) != content:
+            if content_digest(after.load(), whole=True) != content:
                 told = f"the content of {path.name} changed, and the rows with it, but the revision did not"
                 _require(after.revision != revision, told)
                 return None
@@ -954,7 +960,7 @@ def check_images_are_rgb(trial: DatasetTrial) -> Reason:
     for name, split in trial.splits.parts().items():
         if split.images is None:
             continue
-        for row in np.unique(np.linspace(0, len(split) - 1, min(len(split), SAMPLED)).astype(np.int64)):
+        for row in _spread(len(split), DECODED):
             image = split.images[int(row)]
             good = image.dtype == np.uint8 and image.ndim == 3 and image.shape[2] == 3
             _require(good, f"{name} image {row} is {image.dtype} {image.shape}, expected uint8 (height, width, 3)")

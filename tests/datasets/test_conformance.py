@@ -186,7 +186,8 @@ BUILT_ANEW = [
      "missing_data_are_a_usage_error"),
     ("        return hashlib", "        return str(id(self)) + hashlib", "revision_is_stable"),
     ("        return hashlib", "        return str(os.getpid()) + hashlib", "same_in_a_fresh_process"),
-    ('"query": np.arange(12)', '"query": np.random.default_rng(os.getpid()).permutation(12)', "same_in_a_fresh_process"),
+    ('"query": np.arange(12)', '"query": np.random.default_rng(os.getpid()).permutation(12)',
+     "same_in_a_fresh_process"),
     ("self.path.read_bytes()).hex", "self.path.name.encode()).hex", "revision_follows_the_content"),
 ]  # fmt: skip
 AS_IT_IS = [
