@@ -685,10 +685,25 @@ class DatasetTrial:
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.recipe: Recipe | None = None
-        self.dataset = dataset
+        self._built, self._failure = dataset, None
         if isinstance(dataset, (str, type)):
             self.recipe = recipe_of(dataset, argument, data_root, options)
-            self.dataset = self.recipe.build()
+            self._built, self._failure = self._build(self.recipe)
+
+    def _build(self, recipe: Recipe) -> tuple[Any, Any]:
+        try:
+            return recipe.build(), None
+        except UsageError:  # nothing of that kind is there to be checked
+            raise
+        except (Exception, SystemExit) as error:
+            return None, error
+
+    @property
+    def dataset(self) -> Any:
+        """The instance that is checked."""
+        if self._failure is not None:
+            raise Untested(f"it cannot be built: {_told(self._failure)}") from self._failure
+        return self._built
 
     @cached_property
     def splits(self) -> Splits:
@@ -713,6 +728,7 @@ class DatasetTrial:
         """What a fresh process says of the same recipe; None where there is none."""
         if self.recipe is None:
             return None
+        _ = self.dataset
         found: dict[str, Any] = in_a_fresh_process("probe", self.recipe)
         return found
 
@@ -766,6 +782,12 @@ def _spread(size: int, wanted: int) -> np.ndarray:
 # The promises of a data set
 
 
+def check_builds(trial: DatasetTrial) -> None:
+    """cls(argument, data_root=..., **options) builds it."""
+    with _blamed("it cannot be built"):
+        _ = trial.dataset
+
+
 def check_attributes(trial: DatasetTrial) -> None:
     """name, title, protocol and revision are texts, map_cutoff is 1 or more, miniature a bool, backbone a name."""
     dataset = trial.dataset
@@ -801,6 +823,7 @@ def check_sound_data_pass(trial: DatasetTrial) -> None:
 
 def check_missing_data_are_a_usage_error(trial: DatasetTrial) -> Reason:
     """Data that are not there are a UsageError of the constructor or of check(), never another."""
+    _ = trial.dataset
     if trial.recipe is None:
         return NO_RECIPE
     given = trial.recipe.argument
@@ -1009,6 +1032,7 @@ def check_splits_can_be_pickled(trial: DatasetTrial) -> None:
 
 DatasetCheck = Callable[[DatasetTrial], Reason]
 DATASET_CHECKS: tuple[DatasetCheck, ...] = (
+    check_builds,
     check_attributes,
     check_sound_data_pass,
     check_construction_is_cheap,
@@ -1053,7 +1077,8 @@ def check_dataset(
     Of an instance nobody knows how it was built, so the promises about building it anew do not apply.
     """
     trial = DatasetTrial(dataset, argument=argument, data_root=data_root, options=options)
-    source = getattr(getattr(trial.dataset, "info", None), "source", None)
+    told = datasets.get(trial.recipe.spec.partition(":")[0]) if trial.recipe else dataset
+    source = getattr(getattr(told, "info", None), "source", None)
     return _run_checks(DATASET_CHECKS, trial, source, raise_first, report)
 
 

@@ -159,12 +159,10 @@ def made(tmp_path, monkeypatch):
         file = tmp_path / "data.py"
         file.write_text(GOOD.replace(old, new) if old else GOOD)
         load_plugin(file)
-        built = get_dataset(f"test-data:{tmp_path / 'own.npz'}")
-        return (
-            {"dataset": datasets.get("test-data"), "argument": str(tmp_path / "own.npz")}
-            if anew
-            else {"dataset": built}
-        )
+        argument = str(tmp_path / "own.npz")
+        if anew:
+            return {"dataset": datasets.get("test-data"), "argument": argument}
+        return {"dataset": get_dataset(f"test-data:{argument}")}
 
     return make
 
@@ -179,6 +177,7 @@ def test_a_good_data_set_keeps_every_promise_and_each_applies(made):
 
 
 BUILT_ANEW = [
+    ("        self.path =", "        1 / 0\n        self.path =", "builds"),
     ("import os\n", "import os\nimport torch\n", "construction_is_cheap"),
     ("        self.path =", "        open(Path(__file__).with_name('x.png')).close()\n        self.path =",
      "construction_is_cheap"),
