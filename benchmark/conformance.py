@@ -128,11 +128,13 @@ def _arrays(split: Split) -> dict[str, np.ndarray]:
 
 def _same_rows(one: Split, other: Split) -> bool:
     """Whether features, labels and images are the same; what a split shows of its images need not be an array."""
-    first, second = (
-        (split.features, split.labels, None if split.images is None else [split.images[i] for i in range(len(split))])
-        for split in (one, other)
-    )
-    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True) if a is not None or b is not None)
+
+    def parts(split: Split) -> list[Any]:
+        images = split.images
+        return [split.features, split.labels, images and [images[row] for row in range(len(images))]]
+
+    pairs = zip(parts(one), parts(other), strict=True)
+    return all(np.array_equal(a, b) for a, b in pairs if a is not None or b is not None)
 
 
 def _frozen(split: Split) -> Split:
