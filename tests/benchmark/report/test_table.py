@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmark.report.score_tables import rank_places
 from benchmark.report.table import Column, Entry, Table, document, number, tex, text, to_csv, to_latex, to_markdown
-from benchmark.report.tables import rank_places
 
 NASTY = r"50% of_x & <b>|#1$ {é ≤ 漢} ~^\end{table}"
 

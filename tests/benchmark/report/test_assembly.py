@@ -99,7 +99,7 @@ def test_results_where_everything_failed_still_make_a_report(synthetic, undrawn,
 def test_pictures_are_the_same_bytes_for_the_same_data(synthetic, tmp_path: Path) -> None:
     import pandas as pd
 
-    from benchmark.report.figures import Drawing, draw
+    from benchmark.report.drawing import Drawing, draw
 
     data = pd.DataFrame({"method": ["itq"] * 2, "title": ["ITQ"] * 2, "x": [16, 32], "y": [0.1, 0.2], "std": None})
     drawing = Drawing("d", "curves", "T", "alt", data, {"xlabel": "x", "ylabel": "y"})

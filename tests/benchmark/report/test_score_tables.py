@@ -77,32 +77,13 @@ def test_collapsed_codes_are_flagged(synthetic, undrawn, tmp_path: Path) -> None
     assert "codes collapsed" in (tmp_path / "tables/map-quick-mini-cnn.md").read_text()
 
 
-def test_of_two_records_of_one_cell_the_newest_counts(synthetic, undrawn, tmp_path: Path) -> None:
-    synthetic.cell("itq", "nus-mini", 16)
-    newest = synthetic.cell("itq", "nus-mini", 16)
-    index = render(synthetic.store, tmp_path)
-    row = rows_of(tmp_path, "map-quick-mini-cnn")[0]
-    assert float(row["NUS-WIDE-mini (miniature) 16 bits"]) == newest.metrics["map"]
-    assert "Replaced results" in index.read_text()
-
-
 def test_keys_called_stale_are_dashes(synthetic, undrawn, tmp_path: Path) -> None:
     synthetic.cell("itq", "nus-mini", 16)
     old = synthetic.cell("lsh", "nus-mini", 16)
     render(synthetic.store, tmp_path, stale={old.key})
     _, lsh, _ = rows_of(tmp_path, "map-quick-mini-cnn")
     assert lsh["NUS-WIDE-mini (miniature) 16 bits"] == ""
-    assert "stale: code or data have changed" in lsh["notes"]
-
-
-def test_results_of_two_versions_of_a_methods_code_are_not_mixed(synthetic, undrawn, tmp_path: Path) -> None:
-    synthetic.cell("itq", "nus-mini", 16)
-    parts = {"profile": {}, "weights": "w", "evaluator": 1, "sources": {"method": "newer"}}
-    newer = synthetic.cell("itq", "nus-mini", 32, parts=parts)
-    render(synthetic.store, tmp_path)
-    itq, _ = rows_of(tmp_path, "map-quick-mini-cnn")
-    assert itq["NUS-WIDE-mini (miniature) 16 bits"] == ""
-    assert float(itq["NUS-WIDE-mini (miniature) 32 bits"]) == newer.metrics["map"]
+    assert "stale: code, data or settings have changed" in lsh["notes"]
 
 
 def test_difference_to_the_paper_only_for_the_papers_protocol(synthetic, undrawn, tmp_path: Path) -> None:
@@ -146,7 +127,7 @@ def test_all_eight_kinds_of_table_and_every_kind_of_figure_are_made(synthetic, u
 
 def test_captions_state_what_the_numbers_depend_on(rendered: Path) -> None:
     text = (rendered / "tables/map-quick-mini-cnn.md").read_text()
-    for part in ("miniature", "split rev-imag", "k = 100", "Ties: expected", "hits", "seeds: 0", "mini-cnn", "quick"):
+    for part in ("miniature", "split rev-imag", "k = 100", "Ties: expected", "hits", "seed 0", "mini-cnn", "quick"):
         assert part in text.replace("\\", "")
 
 
