@@ -100,11 +100,11 @@ def dataset_labels(found: Mapping[DatasetIdentity, DatasetNames]) -> dict[Datase
     for group in _clashes(labels):
         labels |= _path_endings({one: found[one].spec for one in group})
     tellers: tuple[Callable[[DatasetIdentity], str], ...] = (
+        lambda one: clean(one.dataset, 40),
         lambda one: clean(one.protocol, 40),
         lambda one: "" if one.cutoff is None else f"MAP@{one.cutoff}",
         lambda one: clean(one.revision)[:6],
         lambda one: clean(one.revision),
-        lambda one: clean(one.dataset),
     )
     for tell in tellers:
         for group in _clashes(labels):

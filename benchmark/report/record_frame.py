@@ -179,8 +179,13 @@ def _label(rows: Iterable[dict[str, Any]], called: Mapping[DatasetIdentity, Mapp
         marked = one["miniature"] and "miniature" not in one["known_title"].lower()
         titles[identity] = one["known_title"] + (" (miniature)" if marked else "")
     labels = dataset_labels({identity: DatasetNames(titles[identity], one["spec"]) for identity, one in called.items()})
-    words = {one: _slug_words(one.dataset, titles[one], label) for one, label in labels.items()}
-    slugs = unique_slugs(words)
+    names = [one.dataset for one in labels]
+    slugs = unique_slugs(
+        {
+            one: one.dataset if names.count(one.dataset) == 1 else _slug_words(one.dataset, titles[one], label)
+            for one, label in labels.items()
+        }
+    )
     for one in rows:
         identity = _identity(one)
         if identity in labels:
@@ -189,7 +194,7 @@ def _label(rows: Iterable[dict[str, Any]], called: Mapping[DatasetIdentity, Mapp
 
 
 def _slug_words(name: str, title: str, label: str) -> str:
-    """For file names: the data set's name, and what the label adds to the title."""
+    """For file names, where data sets share a name: the name, and what the label adds to the title."""
     return name + label.removeprefix(title) if label.startswith(title) else label
 
 

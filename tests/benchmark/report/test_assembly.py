@@ -94,16 +94,3 @@ def test_results_where_everything_failed_still_make_a_report(synthetic, undrawn,
     html = render(synthetic.store, tmp_path / "out").read_text()
     assert "oom" in html
     assert "No cell has a score" in html
-
-
-def test_pictures_are_the_same_bytes_for_the_same_data(synthetic, tmp_path: Path) -> None:
-    import pandas as pd
-
-    from benchmark.report.drawing import Drawing, draw
-
-    data = pd.DataFrame({"method": ["itq"] * 2, "title": ["ITQ"] * 2, "x": [16, 32], "y": [0.1, 0.2], "std": None})
-    drawing = Drawing("d", "curves", "T", "alt", data, {"xlabel": "x", "ylabel": "y"})
-    draw(drawing, tmp_path / "a")
-    draw(drawing, tmp_path / "b")
-    for suffix in ("pdf", "png", "csv"):
-        assert (tmp_path / f"a/d.{suffix}").read_bytes() == (tmp_path / f"b/d.{suffix}").read_bytes()
