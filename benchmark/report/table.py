@@ -115,24 +115,16 @@ def header(table: Table) -> list[str]:
     return [f"{c.group} {c.label}".strip() for c in table.columns]
 
 
-FORMULA = (
-    "=",
-    "+",
-    "-",
-    "@",
-    "\t",
-    "\r",
-    "\n",
-    "＝",
-    "＋",
-    "－",
-    "＠",
-)  # what a spreadsheet takes for the start of one
+# What a spreadsheet takes for the start of a formula, in the wide letters of East Asia too.
+FORMULA = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
 
 
 def csv_cell(value: object) -> object:
     """Text that a spreadsheet would run as a formula gets a quote before it; numbers stay as they are."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    if not isinstance(value, str):
+        return value
+    lines = value.replace("\r\n", "\n").replace("\r", "\n")  # csv quotes only the end of line it writes itself
+    return f"'{lines}" if lines.startswith(FORMULA) else lines
 
 
 def csv_text(labels: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
