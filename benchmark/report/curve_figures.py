@@ -88,13 +88,14 @@ def dataset_curves(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -
     drawings = []
     for name, (data, panel) in panels.items():
         if len(data):
-            title = f"{dataset.label}: {panel['title']}"
+            title = sheet.titled(f"{dataset.label}: {panel['title']}")
             kind = "radius" if name == "radius" else "curves"
             drawings.append(Drawing(f"{name}-{stem}", kind, title, _alt(title, data), data, panel))
     if all(len(data) for data, _ in panels.values()):
         data = pd.concat([data.assign(panel=name) for name, (data, _) in panels.items()], ignore_index=True)
         options = {"panels": {name: panel for name, (_, panel) in panels.items()}}
-        drawings.append(Drawing(f"strip-{stem}", "strip", dataset.label, _alt(dataset.label, data), data, options))
+        title = sheet.titled(dataset.label)
+        drawings.append(Drawing(f"strip-{stem}", "strip", title, _alt(title, data), data, options))
     data = against_bits(sheet.of(dataset), "map")
     if len(data):
         drawings.append(_map_against_bits(sheet, dataset, data, stem))
@@ -110,7 +111,7 @@ def _map_against_bits(sheet: Sheet, dataset: DatasetColumn, data: pd.DataFrame, 
         "xticks": [int(b) for b in sorted(scored(cells)["bits"].unique())],
         "chance": chance_level(cells),
     }
-    title = f"{dataset.label}: {label}"
+    title = sheet.titled(f"{dataset.label}: {label}")
     return Drawing(f"map-{stem}", "curves", title, _alt(title, data), data, panel)
 
 

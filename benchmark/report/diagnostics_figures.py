@@ -34,7 +34,7 @@ def cost_figure(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -> D
     data = pd.DataFrame(rows, columns=["method", "title", "x", "y"]).dropna()
     if data.empty:
         return None
-    title = f"{dataset.label}: quality against cost @ {bits} bits"
+    title = sheet.titled(f"{dataset.label}: quality against cost @ {bits} bits")
     options = {"xlabel": "Seconds to fit and encode", "ylabel": map_at(cells)}
     alt = f"{title}. {map_at(cells)} of each method against seconds to fit and encode."
     return Drawing(f"cost-{dataset.slug}-{sheet.slug}", "cost", title, alt, data, options)
@@ -58,7 +58,7 @@ def classes_figure(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -
     if not parts:
         return None
     data = pd.concat(parts, ignore_index=True)[["part", "method", "title", "x", "y"]]
-    title = f"{dataset.label}: {map_at(cells)} of a class against its frequency @ {bits} bits"
+    title = sheet.titled(f"{dataset.label}: {map_at(cells)} of a class against its frequency @ {bits} bits")
     log = bool(data["x"].max() > 10 * data["x"].min())
     options = {"dots": leading(cells), "ylabel": f"{map_at(cells)} of the class", "log": log}
     alt = f"{title}. Lines are means over classes of like frequency, dots single classes of the two leading methods."
@@ -97,7 +97,7 @@ def training_figure(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) 
         parts.append(pd.DataFrame({"method": name, "title": title, **columns}))
     if not parts:
         return None
-    title = f"{dataset.label}: training @ {bits} bits"
+    title = sheet.titled(f"{dataset.label}: training @ {bits} bits")
     alt = f"{title}. Loss relative to the first and gradient norm against steps for each deep method."
     return Drawing(f"training-{dataset.slug}-{sheet.slug}", "training", title, alt, pd.concat(parts, ignore_index=True))
 
@@ -120,7 +120,7 @@ def embedding_figure(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays)
             codes[title] = packed[1][items]
     if not codes or len(items) < 10:
         return None
-    title = f"{dataset.label}: t-SNE of codes @ {bits} bits"
+    title = sheet.titled(f"{dataset.label}: t-SNE of codes @ {bits} bits")
     shown = [names[c] for c in of_class]
     options = {"codes": codes, "bits": bits, "class": shown}
     alt = f"{title}, {len(set(shown))} classes, for {' and '.join(codes)}."

@@ -124,8 +124,8 @@ def browser(galleries: list[Gallery]) -> Iterator[dict[str, Any]]:
             queries.append({"id": f"q{query}", "name": shown.query_names[place], "results": _results(shown, place)})
         items = {result["id"] for query in queries for rows in query["results"].values() for result in rows}
         yield {
-            "label": f"{shown.dataset.label}, {shown.bits} bits",
-            "sheet": shown.sheet,
+            "label": shown.sheet.titled(f"{shown.dataset.label}, {shown.bits} bits"),
+            "sheet": shown.sheet.slug,
             "methods": [{"name": name, "title": title} for name, title in shown.methods],
             "lead": shown.lead,
             "queries": queries,

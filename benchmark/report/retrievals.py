@@ -31,7 +31,7 @@ class Gallery:
     """What two methods can be compared on by eye. Items are row numbers of the database."""
 
     dataset: DatasetColumn
-    sheet: str
+    sheet: Sheet
     bits: int
     queries: list[int]
     methods: list[tuple[str, str]]
@@ -61,7 +61,7 @@ def gallery_of(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -> Ga
     query_images, item_images, reason = _images(dataset, queries, wanted, stored.at_hand)
     return Gallery(
         dataset=dataset,
-        sheet=sheet.slug,
+        sheet=sheet,
         bits=bits,
         queries=queries,
         methods=[(name, title) for name, title in methods(cells) if name in items],
@@ -168,6 +168,7 @@ def retrieval_figure(shown: Gallery, stem: str) -> Drawing | None:
                 table.append((query, name, method, rank, item, shown.item_names[item], hit))
         queries.append({"image": f"q{query}", "name": name, "rows": rows})
     data = pd.DataFrame(table, columns=["query", "query_labels", "method", "rank", "item", "item_labels", "hit"])
-    title = f"{shown.dataset.label}: top {TOP} @ {shown.bits} bits; hits have solid green frames, P@{TOP} on the right"
+    what = f"{shown.dataset.label}: top {TOP} @ {shown.bits} bits; hits have solid green frames, P@{TOP} on the right"
+    title = shown.sheet.titled(what)
     alt = f"{title}. {len(queries)} queries drawn at random, {' and '.join(titles[m] for m in shown.lead)}."
     return Drawing(f"top10-{stem}", "retrieved", title, alt, data, {"images": images, "queries": queries})

@@ -65,7 +65,8 @@ class Sheet:
         return replace(self, cells=self.cells[mask])
 
     def titled(self, title: str) -> str:
-        return f"{title}: {self.heading}" if self.heading else title
+        """A title that says which sheet it is of, where there are several."""
+        return f"{title}; {self.heading}" if self.heading else title
 
 
 def sheets(table: pd.DataFrame) -> list[Sheet]:
