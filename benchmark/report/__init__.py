@@ -44,10 +44,12 @@ def render(
     before = Manifest.read(out)
     if not force and before.digest == digest and before.whole(out):
         return shown
-    from benchmark.report.assembly import assemble
+    from benchmark.report.composition import compose_report
 
     known = Manifest() if force else before
-    files, figures = assemble(store, records, out, stale=stale, known=known, at_hand=at_hand, faults=faults, only=only)
+    files, figures = compose_report(
+        store, records, out, stale=stale, known=known, at_hand=at_hand, faults=faults, only=only
+    )
     remove_old(out, set(before.files) - set(files))
     Manifest.of(out, digest, files, figures).write(out)
     return shown

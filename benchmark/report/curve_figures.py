@@ -89,7 +89,7 @@ def dataset_curves(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -
     for name, (data, panel) in panels.items():
         if len(data):
             title = sheet.titled(f"{dataset.label}: {panel['title']}")
-            kind = "radius" if name == "radius" else "curves"
+            kind = "radius" if name == "radius" else "panel"
             drawings.append(Drawing(f"{name}-{stem}", kind, title, _alt(title, data), data, panel))
     if all(len(data) for data, _ in panels.values()):
         data = pd.concat([data.assign(panel=name) for name, (data, _) in panels.items()], ignore_index=True)
@@ -112,7 +112,7 @@ def _map_against_bits(sheet: Sheet, dataset: DatasetColumn, data: pd.DataFrame, 
         "chance": chance_level(cells),
     }
     title = sheet.titled(f"{dataset.label}: {label}")
-    return Drawing(f"map-{stem}", "curves", title, _alt(title, data), data, panel)
+    return Drawing(f"map-{stem}", "panel", title, _alt(title, data), data, panel)
 
 
 def _alt(title: str, data: pd.DataFrame) -> str:

@@ -64,7 +64,7 @@ def _drawing_code() -> str:
     return "".join([*code, hashlib.sha256(HIGHLIGHT.read_bytes()).hexdigest()])
 
 
-def draw(drawing: Drawing, folder: Path) -> None:
+def draw_figure(drawing: Drawing, folder: Path) -> None:
     """Write name.pdf, name.png and name.csv into `folder`."""
     import matplotlib
 
@@ -158,7 +158,7 @@ def _titled(axes: Axes, title: str) -> None:
     axes.set_title(_wrapped(title))
 
 
-def curves(drawing: Drawing) -> Any:
+def panel(drawing: Drawing) -> Any:
     """A single panel, one column wide, legend below."""
     rows = -(-drawing.data["method"].nunique() // 4)
     figure, axes = _figure(COLUMN, 2.2 + 0.16 * rows)
@@ -393,5 +393,5 @@ def _picture(axes: Axes, image: np.ndarray, color: str, line: Any) -> None:
 
 KINDS: dict[str, Callable[[Drawing], Any]] = {
     function.__name__: function
-    for function in (curves, radius, strip, sensitivity, scatter, training, classes, cost, critical, retrieved)
+    for function in (panel, radius, strip, sensitivity, scatter, training, classes, cost, critical, retrieved)
 }

@@ -10,7 +10,7 @@ from benchmark.report.sheets import DatasetColumn, Sheet, map_at, methods, score
 from benchmark.report.stored_arrays import StoredArrays
 
 
-def headline(sheet: Sheet, stored: StoredArrays) -> str:
+def headline_words(sheet: Sheet, stored: StoredArrays) -> str:
     """Best and runner-up by MAP averaged over data sets and bits, the lead with its interval, and who is left out."""
     field = common_field(sheet)
     if not field.methods:

@@ -78,7 +78,7 @@ def write_page(path: Path, page: Page, frame: pd.DataFrame, records: list[Record
         problems=problems(frame),
         stale=stale_results(frame),
         audits=audited,
-        provenance=provenance(records),
+        provenance=origins(records),
         cells=len(frame),
     )
     path.write_text(html, encoding="utf-8", errors="replace")
@@ -234,7 +234,7 @@ def _plain(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else clean(value)
 
 
-def provenance(records: list[Record]) -> list[dict[str, Any]]:
+def origins(records: list[Record]) -> list[dict[str, Any]]:
     """Where cells were made: one row per distinct machine, versions, threads and commit."""
     found: dict[str, dict[str, Any]] = {}
     for record in records:

@@ -49,7 +49,7 @@ def caption(sheet: Sheet) -> str:
     seeds = [str(seed) for seed in sorted(cells["seed"].unique())]
     spread = f"mean ± standard deviation over seeds {', '.join(seeds)}" if len(seeds) > 1 else f"seed {_or_dash(seeds)}"
     return (
-        f"{'; '.join(described(sheet, dataset) for dataset in sheet.datasets())}. "
+        f"{'; '.join(dataset_words(sheet, dataset) for dataset in sheet.datasets())}. "
         f"Ties: {_words(cells, 'ties')}; AP divided by: {_words(cells, 'denominator')}; "
         f"query without a hit: {_words(cells, 'empty')}; {spread}; "
         f"backbone: {sheet.backbone or 'none (given features)'}; profile: {sheet.profile or DASH}"
@@ -61,7 +61,7 @@ def _or_dash(words: Sequence[str]) -> str:
     return ", ".join(words) or DASH
 
 
-def described(sheet: Sheet, dataset: DatasetColumn) -> str:
+def dataset_words(sheet: Sheet, dataset: DatasetColumn) -> str:
     """A data set with what its scores depend on."""
     k = cutoff(sheet.of(dataset))
     protocol = "" if dataset.protocol == "miniature" else f"protocol {dataset.protocol}, "

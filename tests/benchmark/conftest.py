@@ -144,8 +144,8 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
             (folder / f"{drawing.name}.{suffix}").write_bytes(b"")
         (folder / f"{drawing.name}.csv").write_text(drawing.csv())
 
-    monkeypatch.setattr("benchmark.report.assembly.draw", write_only)
-    monkeypatch.setattr("benchmark.report.assembly.PARALLEL_FROM", 10**9)
+    monkeypatch.setattr("benchmark.report.composition.draw_figure", write_only)
+    monkeypatch.setattr("benchmark.report.composition.PARALLEL_FROM", 10**9)
 
 
 @pytest.fixture

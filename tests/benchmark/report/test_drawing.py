@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from benchmark.report import render
-from benchmark.report.drawing import Drawing, draw
+from benchmark.report.drawing import Drawing, draw_figure
 
 NASTY = {
     "dollars": "cost of $5 and $\\frac{", "one dollar": "$", "newline": "two\nlines\r\n", "null": "a\0b",
@@ -22,12 +22,12 @@ NASTY = {
 
 def lines(title: str) -> Drawing:
     data = pd.DataFrame({"method": ["itq"] * 2, "title": [title] * 2, "x": [16, 32], "y": [0.1, 0.2], "std": None})
-    return Drawing("d", "curves", f"T {title}", "alt", data, {"xlabel": "x", "ylabel": "y"})
+    return Drawing("d", "panel", f"T {title}", "alt", data, {"xlabel": "x", "ylabel": "y"})
 
 
 def test_pictures_are_the_same_bytes_for_the_same_data(tmp_path: Path) -> None:
     for folder in ("a", "b"):
-        draw(lines("ITQ"), tmp_path / folder)
+        draw_figure(lines("ITQ"), tmp_path / folder)
     for suffix in ("pdf", "png", "csv"):
         assert (tmp_path / f"a/d.{suffix}").read_bytes() == (tmp_path / f"b/d.{suffix}").read_bytes()
 
@@ -37,7 +37,7 @@ def test_a_dollar_is_a_dollar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     from matplotlib.mathtext import MathTextParser
 
     monkeypatch.setattr(MathTextParser, "parse", lambda *_: pytest.fail("taken for mathematics"))
-    draw(lines(NASTY["dollars"]), tmp_path)
+    draw_figure(lines(NASTY["dollars"]), tmp_path)
     assert (tmp_path / "d.png").stat().st_size > 0
 
 
@@ -46,14 +46,14 @@ def test_a_label_that_begins_with_an_underscore_stands_in_the_legend(tmp_path: P
 
     seen: list[str] = []
     monkeypatch.setattr(Figure, "legend", lambda self, handles, labels, **_: seen.extend(labels))
-    draw(lines("_hidden"), tmp_path)
+    draw_figure(lines("_hidden"), tmp_path)
     assert [label.strip() for label in seen] == ["_hidden"]
 
 
 def test_long_labels_are_shortened(tmp_path: Path) -> None:
     from PIL import Image
 
-    draw(lines("x" * 5000), tmp_path)
+    draw_figure(lines("x" * 5000), tmp_path)
     assert max(Image.open(tmp_path / "d.png").size) < 1000
 
 
@@ -87,7 +87,7 @@ def test_figures_of_nasty_titles_are_really_drawn(synthetic, tmp_path: Path) -> 
 
     worst = NASTY["dollars"] + NASTY["emoji"] + "_" + NASTY["right to left"]
     for drawing in examples(worst):
-        draw(drawing, tmp_path)
+        draw_figure(drawing, tmp_path)
         assert (tmp_path / f"{drawing.name}.pdf").stat().st_size > 0
     assert {drawing.kind for drawing in examples(worst)} == set(KINDS)
 
@@ -106,7 +106,7 @@ def examples(title: str) -> list[Drawing]:
     ranks = pd.DataFrame({"method": ["a", "b", "c"], "title": title, "rank": [1.0, 2.0, 3.0]})
     embedded = {"codes": {title: codes}, "bits": 16, "class": [title] * 40}
     return [
-        Drawing("curves", "curves", title, "", rows, labels),
+        Drawing("panel", "panel", title, "", rows, labels),
         Drawing("radius", "radius", title, "", rows.assign(empty_ball_share=0.5), labels),
         Drawing("strip", "strip", title, "", strip, {"panels": panels}),
         Drawing("sensitivity", "sensitivity", title, "", swept, labels | {"log": True}),
@@ -121,16 +121,16 @@ def examples(title: str) -> list[Drawing]:
 
 def test_a_figure_that_cannot_be_drawn_is_named(synthetic, undrawn, tmp_path: Path, monkeypatch) -> None:
     """E: it costs itself, not the report."""
-    from benchmark.report import assembly
+    from benchmark.report import composition
 
-    whole = assembly.draw
+    whole = composition.draw_figure
 
     def broken(drawing: Drawing, folder: Path) -> None:
         if drawing.kind == "cost":
             raise RuntimeError("no more ink")
         whole(drawing, folder)
 
-    monkeypatch.setattr(assembly, "draw", broken)
+    monkeypatch.setattr(composition, "draw_figure", broken)
     synthetic.cell("itq", "nus-mini", 16)
     html = render(synthetic.store, tmp_path).read_text()
     assert "figure cost-nus-mini-quick-mini-cnn: RuntimeError: no more ink" in html

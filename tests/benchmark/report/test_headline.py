@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmark.report.headline import headline
+from benchmark.report.headline import headline_words
 from benchmark.report.record_frame import record_frame
 from benchmark.report.sheets import sheets
 from benchmark.report.stored_arrays import StoredArrays
@@ -13,7 +13,7 @@ from benchmark.report.stored_arrays import StoredArrays
 def said_of(synthetic) -> str:
     records = list(synthetic.store.records())
     (sheet,) = sheets(record_frame(records))
-    return headline(sheet, StoredArrays(synthetic.store, records))
+    return headline_words(sheet, StoredArrays(synthetic.store, records))
 
 
 def test_a_full_grid_has_a_leader_of_all_its_methods(synthetic) -> None:

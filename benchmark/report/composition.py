@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from benchmark.execution.record import Record
 from benchmark.report import curve_figures, diagnostics_figures, score_tables, sensitivity_figures
-from benchmark.report.drawing import Drawing, draw
-from benchmark.report.headline import headline
+from benchmark.report.drawing import Drawing, draw_figure
+from benchmark.report.headline import headline_words
 from benchmark.report.labels import LONGEST_REASON, clean, unique_names
 from benchmark.report.page import Page, write_page
 from benchmark.report.ranks import rank_figure, rank_table
@@ -31,7 +31,7 @@ PARALLEL_FROM = 8  # figures: fewer are drawn sooner than helpers start
 Made = TypeVar("Made")
 
 
-def assemble(
+def compose_report(
     store: Any,
     records: list[Record],
     out: Path,
@@ -82,7 +82,7 @@ def gather(sheet: Sheet, stored: StoredArrays, page: Page) -> None:
         return
     table = attempt(page, f"ranks {of}", lambda: rank_table(main, stored, name=f"ranks-{sheet.slug}"))
     page.tables += [table] if table else []
-    said = attempt(page, f"headline {of}", headline, main, stored)
+    said = attempt(page, f"headline {of}", headline_words, main, stored)
     page.headlines += [said] if said else []
     page.drawings += attempt(page, f"ranks {of}", rank_figure, main) or []
     for dataset in main.datasets():
@@ -148,7 +148,7 @@ def draw_changed(page: Page, out: Path, known: Manifest) -> dict[str, str]:
 def drawn(drawing: Drawing, folder: Path) -> str:
     """Draw; return what went wrong, or nothing."""
     try:
-        draw(drawing, folder)
+        draw_figure(drawing, folder)
     except OSError:
         raise  # the disk is full or closed: no figure of ours is to blame, and none could be written
     except Exception as error:
