@@ -42,7 +42,7 @@ def _bytes(text: str) -> int:
 def report_name(text: str) -> str:
     """A plain name: it becomes a folder inside --reports, and nothing outside of it."""
     faults = any(character in "/\\" or not character.isprintable() for character in text) or not text.strip(". ")
-    if faults or len(text.encode(errors="replace")) > 100:
+    if faults or len(text) > 100 or len(text.encode(errors="replace")) > 255:
         raise argparse.ArgumentTypeError(f"{text!r} is not a name of at most 100 characters without / or \\")
     return text
 

@@ -56,7 +56,9 @@ def rank_table(sheet: Sheet, stored: StoredArrays, *, name: str) -> Table | None
         body.append([*entries, _whole(wins[i].sum()), _whole(wins[:, i].sum())])
     remarks = [line for line in (left_out_words(field),) if line]
     title = sheet.titled("Ranks over data sets" if several else "Ranks")
-    return Table(name, title, f"{_note(field, by_set)} {caption(field.sheet)}", columns, body, remarks=remarks)
+    return Table(
+        name, title, f"{_note(field, by_set)} {caption(field.sheet, spreads=False)}", columns, body, remarks=remarks
+    )
 
 
 def _note(field: CommonField, by_set: np.ndarray) -> str:

@@ -43,11 +43,15 @@ GROUPS = {"head": "Head", "middle": "Middle", "tail": "Tail"}
 # --- captions ----------------------------------------------------------------------------------------------
 
 
-def caption(sheet: Sheet) -> str:
-    """How the numbers were made: data sets with split and k, conventions, seeds, backbone, profile."""
+def caption(sheet: Sheet, *, spreads: bool = True) -> str:
+    """How the numbers were made: data sets with split and k, conventions, seeds, backbone, profile.
+
+    `spreads`: whether the table prints them where there are several seeds.
+    """
     cells = scored(sheet.cells)
     seeds = [str(seed) for seed in sorted(cells["seed"].unique())]
-    spread = f"mean ± standard deviation over seeds {', '.join(seeds)}" if len(seeds) > 1 else f"seed {_or_dash(seeds)}"
+    means = "mean ± standard deviation" if spreads else "mean"
+    spread = f"{means} over seeds {', '.join(seeds)}" if len(seeds) > 1 else f"seed {_or_dash(seeds)}"
     return (
         f"{'; '.join(dataset_words(sheet, dataset) for dataset in sheet.datasets())}. "
         f"Ties: {_words(cells, 'ties')}; AP divided by: {_words(cells, 'denominator')}; "
@@ -265,14 +269,20 @@ def measure_table(sheet: Sheet, measures: Sequence[Measure], *, name: str, title
             for row, (method, _) in zip(body, methods(cells), strict=True):
                 entry = score_entry(at[at["method"] == method], column, digits, factor)
                 row.append(replace(entry, spread=None))
-    return Table(name, sheet.titled(title), f"{note} {at_bits(sheet).capitalize()}. {caption(sheet)}", columns, body)
+    return Table(
+        name,
+        sheet.titled(title),
+        f"{note} {at_bits(sheet).capitalize()}. {caption(sheet, spreads=False)}",
+        columns,
+        body,
+    )
 
 
 # --- all of them -------------------------------------------------------------------------------------------
 
 
 COST_NOTE = (
-    "Seconds to fit, to encode queries and database, and to score (mean over seeds, machine as in the provenance; "
+    "Seconds to fit, to encode queries and database, and to score (machine as in the provenance; "
     "the shared extraction of features is not counted); peak memory of the process in MB; bits stored per item."
 )
 HEALTH_TITLE = "Health of the codes"

@@ -49,7 +49,7 @@ def test_the_caption_names_data_lengths_methods_and_who_is_left_out(synthetic) -
     sheet, table = ranked(synthetic)
     assert "4 methods that have every one of these cells on ImageNet-mini" in table.caption
     assert "at 16 and 32 bits" in table.caption
-    assert "mean ± standard deviation over seeds 0, 1" in table.caption
+    assert "; mean over seeds 0, 1;" in table.caption
     assert table.remarks == ["Not compared, for want of scores: SDH (no score in 3 of 4 cells: 3 not run)."]
     assert "sdh" not in str(table.rows)
     (drawing,) = rank_figure(sheet)

@@ -136,3 +136,17 @@ def test_group_chance_is_the_mean_over_the_groups_classes(rendered: Path) -> Non
     # 12 classes of 25 items each among 300: a random ranking of the top 100 finds a 12th everywhere, a little more
     # by the first places' luck: AP@k divides by the hits found.
     assert 1 / 12 < float(chance["ImageNet-mini (miniature) Head"]) < 2 / 12
+
+
+def test_captions_are_true_of_two_seeds(synthetic, undrawn, tmp_path: Path) -> None:
+    """A11: spreads are spoken of where they are printed, and a cell of fewer seeds says so."""
+    for seed in (0, 1):
+        synthetic.cell("itq", "nus-mini", 16, seed)
+    synthetic.cell("lsh", "nus-mini", 16, 0)
+    render(synthetic.store, tmp_path)
+    table = (tmp_path / "tables/map-quick-mini-cnn.md").read_text()
+    assert "mean ± standard deviation over seeds 0, 1" in table
+    assert "1 of 2 seeds; the others were not run" in table
+    costs = (tmp_path / "tables/costs-quick-mini-cnn.md").read_text()
+    assert "±" not in costs
+    assert "mean over seeds 0, 1" in costs
