@@ -77,7 +77,7 @@ def gather(sheet: Sheet, stored: StoredArrays, page: Page) -> None:
     for name, make in score_tables.sheet_tables(plain, stored):
         table = attempt(page, f"table {name}", make)
         page.tables += [table] if table else []
-    page.warnings += mixtures(plain)
+    page.warnings += attempt(page, f"mixtures {of}", mixtures, plain) or []
     if not len(scored(main.cells)):
         return
     table = attempt(page, f"ranks {of}", lambda: rank_table(main, stored, name=f"ranks-{sheet.slug}"))

@@ -209,7 +209,8 @@ def _of_different_code(sources: Iterable[str]) -> bool:
     """Whether one file has two hashes; that a cell used a file that another did not need says nothing."""
     known: dict[str, str] = {}
     for one in {text for text in sources if text}:
-        for name, value in json.loads(one).items():
+        files = json.loads(one)
+        for name, value in files.items() if isinstance(files, dict) else [("", one)]:
             if known.setdefault(name, value) != value:
                 return True
     return False

@@ -198,6 +198,27 @@ def test_an_odd_record_is_named_and_costs_itself_only(synthetic, undrawn, tmp_pa
     assert float(table_of(tmp_path)["ITQ"][f"{MINI} 16 bits"]) == good.metrics["map"]
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"parts": {"sources": ["a", "list"]}},
+        {"parts": {"sources": "text", "profile": 3, "weights": {"a": [1]}, "evaluator": None}},
+        {"audit": {"parts": ["odd"], "groups": 7}},
+        {"training": {"loss": ["x", "y"], "step": 5}},
+        {"family": None, "titles": {}, "asked": {"dataset": 7, "weights": []}},
+        {"metrics": {"map": 0.5, "map_groups": {"head": None}}},
+    ],
+)
+def test_what_a_report_can_do_without_kills_nothing(synthetic, undrawn, tmp_path: Path, changes) -> None:
+    """E: the other record's number stands, whatever the odd one says of itself."""
+    good = synthetic.cell("itq", "nus-mini", 16)
+    synthetic.cell("lsh", "nus-mini", 16, **changes)
+    render(synthetic.store, tmp_path)
+    shown = [table_of(tmp_path, path.stem) for path in (tmp_path / "tables").glob("map-quick-*.csv")]
+    numbers = [entry for table in shown for entry in table.get("ITQ", {}).values()]
+    assert str(good.metrics["map"]) in numbers
+
+
 def test_a_damaged_record_is_named(synthetic, undrawn, tmp_path: Path) -> None:
     synthetic.cell("itq", "nus-mini", 16)
     bad = synthetic.cell("lsh", "nus-mini", 16)
