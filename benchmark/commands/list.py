@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from benchmark.commands import arguments
-from benchmark.registry import PAPER, datasets, methods
+from benchmark.registry import datasets, methods
 
 HELP = "methods and data sets"
 
@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
     print("methods")
     for cls in methods:
         info = cls.info
-        mark = "paper" if info.name in PAPER else ""
+        mark = " ".join(info.groups)
         print(f"  {info.name:12} {info.title:12} {info.family:17} needs {info.needs:11} {mark:6} {info.paper}")
     print("datasets")
     for cls in datasets:

@@ -10,15 +10,15 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from benchmark.contracts import HashDataset, MethodInfo
+from benchmark.contracts import Family, HashDataset, MethodInfo
 from benchmark.deep.profile import Profile, load_profile
 from benchmark.errors import UsageError
 from benchmark.evaluation.counting import EVALUATOR_VERSION
 from benchmark.execution.fingerprint import digest, pipeline_sources, plugin_sources
 from benchmark.execution.record import SCHEMA_VERSION
-from benchmark.registry import PAPER, dataset_class, get_dataset, get_method, methods
+from benchmark.registry import dataset_class, get_dataset, get_method, methods
 
 
 @dataclass(frozen=True)
@@ -159,13 +159,14 @@ class Grid:
 
 
 def method_names(words: Iterable[str]) -> list[str]:
-    """Names, `paper` (the twelve) or `all`, in the order given and once each."""
+    """Names, `all`, or a group that methods say they belong to (`paper`), in the order given and once each."""
     chosen: list[str] = []
     for word in words:
-        if word == "paper":
-            chosen += [name for name in PAPER if name in methods.names()]
-        elif word == "all":
-            chosen += methods.names()
+        several = word not in methods.names_unloaded() and [
+            one.info for one in methods if word in ("all", *one.info.groups)
+        ]
+        if several:
+            chosen += [info.name for info in sorted(several, key=lambda one: get_args(Family).index(one.family))]
         else:
             chosen.append(get_method(word).info.name)
     return list(dict.fromkeys(chosen))
