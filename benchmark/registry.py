@@ -212,8 +212,9 @@ def register_method(
 
     `input` is "features" (the default) or "images"; `needs` is "nothing" (the default), "similarity" or "labels":
     what is not declared is withheld. `family` is by default "supervised" or "unsupervised", as `needs` has it;
-    `paper` is a short citation, `groups` are words that stand for several methods (`--methods paper`). A class that it derives from may have settled them: as attributes of these names
-    (`PairwiseMethod`), or by being registered. What the framework keeps around the class is told in `guard.py`.
+    `paper` is a short citation, `groups` are words that stand for several methods (`--methods paper`). A class that it
+    derives from may have settled all but these: as attributes of these names (`PairwiseMethod`), or by being
+    registered. What the framework keeps around the class is told in `guard.py`.
     """
     given = {"family": family, "input": input, "needs": needs, "paper": paper}
 
