@@ -1,11 +1,10 @@
-"""`run_all.py verify`: every stored file against its hash."""
+"""`run_all.py verify`: every stored file against its hash, and with `--cache` everything in the cache too."""
 
 from __future__ import annotations
 
 import argparse
 
 from benchmark.commands import arguments
-from benchmark.errors import UsageError
 from benchmark.execution.store import Store
 
 HELP = "check every stored file against its hash"
@@ -17,12 +16,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if not args.results.is_dir():
-        raise UsageError(f"verify: results folder {args.results} does not exist; name one by --results")
-    store = Store(args.results)
-    faults = store.verify(quarantine=not args.keep)
+    arguments.check_results(args)
+    sound, faults, left = Store(args.results).verify(quarantine=not args.keep)
     for fault in faults:
         print(fault)
-    done = "left in place" if args.keep else "set aside in quarantine/; run again to recompute them"
-    print(f"{len(store.keys())} sound records" + (f", {len(faults)} damaged: {done}" if faults else ""))
+    print(f"{sound} sound records" + (f", {len(faults)} damaged: {_done(len(faults) - left, left)}" if faults else ""))
     return int(bool(faults))
+
+
+def _done(aside: int, left: int) -> str:
+    """What became of the damaged ones."""
+    told = [f"{aside} set aside in quarantine/ (run again to recompute them)"] if aside else []
+    return ", ".join(told + ([f"{left} left in place"] if left else []))
