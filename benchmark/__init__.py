@@ -4,7 +4,7 @@ What is importable from here is the public interface; it costs numpy, not torch.
 """
 
 from benchmark.conformance import check_dataset, check_method
-from benchmark.contracts import Split, Splits, as_multi_hot
+from benchmark.contracts import HashMethod, Parameter, Split, Splits, as_multi_hot, parameter
 from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
 from benchmark.evaluation.counting import count
 from benchmark.evaluation.metrics import evaluate, score_counts
@@ -14,9 +14,11 @@ from benchmark.similarity import Degrees, LabelSimilarity, PairSimilarity, Simil
 __version__ = "0.1.0"
 __all__ = [
     "Degrees",
+    "HashMethod",
     "InvalidCodes",
     "LabelSimilarity",
     "PairSimilarity",
+    "Parameter",
     "Similarity",
     "Split",
     "Splits",
@@ -29,6 +31,7 @@ __all__ = [
     "evaluate",
     "get_dataset",
     "get_method",
+    "parameter",
     "register_dataset",
     "register_method",
     "score_counts",

@@ -1,7 +1,7 @@
 """What a plugin must offer and what it is given: the contracts of the house, and nothing that does work.
 
 A method is a class with `fit(train)` and `encode(split)`; a data set is a class with `load()`. Neither derives
-from anything. The runner withholds from a method what it did not declare (see `Split.visible`).
+from anything. What a method did not declare is withheld from it (see `Split.visible`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ import numpy as np
 
 from benchmark.errors import UsageError
 from benchmark.labels import as_multi_hot
-from benchmark.similarity import LabelSimilarity, Similarity
+from benchmark.parameters import Parameter as Parameter
+from benchmark.parameters import checked_value as checked_value
+from benchmark.parameters import parameter as parameter
+from benchmark.similarity import Degrees, LabelSimilarity, PairSimilarity, Similarity
 
 Family = Literal["data-independent", "unsupervised", "supervised", "deep", "control"]
 Input = Literal["features", "images"]
@@ -46,12 +49,59 @@ class ImageSubset:
         return self.images[int(self.indices[index])]
 
 
+class PixelsOnly:
+    """Images without what else their source knows (`paths` name class folders): a length, and pixels to read only.
+
+    Isolation against mistakes, not a sandbox: what is hidden lies in a closure, which nobody opens by accident.
+    """
+
+    def __init__(self, images: Images) -> None:
+        self._hidden = lambda: images
+
+    def __len__(self) -> int:
+        return len(self._hidden())
+
+    def __getitem__(self, index: int, /) -> np.ndarray:
+        pixels = np.asarray(self._hidden()[index]).view()
+        pixels.flags.writeable = False
+        return pixels
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PixelsOnly, (self._hidden(),)
+
+
+class PairsOnly:
+    """A similarity without what it is computed from (labels): it answers the questions of `Similarity`, nothing else.
+
+    Isolation against mistakes, not a sandbox, as for `PixelsOnly`.
+    """
+
+    def __init__(self, similarity: Similarity) -> None:
+        self._hidden = lambda: similarity
+
+    def __len__(self) -> int:
+        return len(self._hidden())
+
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self._hidden().block(rows, columns)
+
+    def degrees(self) -> Degrees:
+        return self._hidden().degrees()
+
+    def take(self, indices: np.ndarray) -> PairsOnly:
+        return PairsOnly(self._hidden().take(indices))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PairsOnly, (self._hidden(),)
+
+
 @dataclass(frozen=True, eq=False)
 class Split:
     """Rows of one part of a data set: any of features, images, labels, similarity, and the rows' names.
 
     `labels` may be given as class numbers and is kept as multi-hot bool. Where labels are given and similarity is
-    not, similarity is "shares a label".
+    not, similarity is "shares a label". Where both features and images are given, methods on features get the
+    features, and no backbone computes others from the images.
     """
 
     features: np.ndarray | None = None
@@ -83,15 +133,35 @@ class Split:
     def visible(self, input: Input, needs: Needs) -> Split:
         """What a method that declared `input` and `needs` may see; the rest is withheld.
 
-        A deep method (`input="images"`) that is given no images gets the features instead.
+        A deep method (`input="images"`) that is given no images gets the features instead. Images come as pixels
+        only, and a similarity made of labels does not show them; a pair list is what it is. This isolates against
+        mistakes; it is no sandbox.
         """
         images = self.images if input == "images" else None
         return Split(
             features=self.features if input == "features" or images is None else None,
-            images=images,
+            images=images if images is None or isinstance(images, PixelsOnly) else PixelsOnly(images),
             labels=self.labels if needs == "labels" else None,
-            similarity=self.similarity if needs != "nothing" else None,
+            similarity=self._shown_similarity(needs),
         )
+
+    def _shown_similarity(self, needs: Needs) -> Similarity | None:
+        if needs == "nothing" or self.similarity is None:
+            return None
+        plain = needs == "labels" or isinstance(self.similarity, (PairsOnly, PairSimilarity))
+        return self.similarity if plain else PairsOnly(self.similarity)
+
+    def required_labels(self) -> np.ndarray:
+        """The labels, for who cannot do without them."""
+        if self.labels is None:
+            raise UsageError("split: no labels, expected class numbers or multi-hot labels")
+        return self.labels
+
+    def required_similarity(self) -> Similarity:
+        """The similarity, for who cannot do without it."""
+        if self.similarity is None:
+            raise UsageError("split: no similarity, expected labels or a pair list")
+        return self.similarity
 
     def take(self, indices: np.ndarray) -> Split:
         """The chosen rows, in the given order."""
@@ -133,8 +203,11 @@ class MethodInfo:
     input: Input
     needs: Needs
     paper: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default
     source: Path | None = None
+    declared: Mapping[str, Parameter] = field(default_factory=dict)  # the same with types, search values and docs
+    takes_training: bool = False  # whether the constructor has the keyword `training`
+    entry: str | None = None  # `module:name` of the entry point that brought it
 
 
 @dataclass(frozen=True)
@@ -147,25 +220,32 @@ class DatasetInfo:
     takes: str | None = None  # what follows the colon in `name:ARGUMENT`, e.g. "FILE.npz"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     source: Path | None = None
+    entry: str | None = None
 
 
 @runtime_checkable
 class HashMethod(Protocol):
-    """A hashing method. Keyword-only parameters of `__init__` are its hyper-parameters.
+    """A hashing method, as registration leaves it: an author writes `fit` and `encode`, and the parameters.
 
-    Optional: `unsupported(train, bits) -> reason or None` (a static method) declines a cell; `search_space`, a dict
-    of parameter -> values to try, is what `tune` searches; `history`, a dict of lists set by `fit`, is kept in
-    the record (loss curve, gradient norms).
+    Parameters are attributes declared by `parameter`, or the keyword-only arguments of an `__init__`. Optional:
+    `unsupported(train, bits) -> reason or None` (a static method) declines a cell; `search_space`, a dict of
+    parameter -> values, adds to what `tune` searches; `thread_limit` is the number of threads above which fit and
+    encode gain nothing; `history`, a dict of lists set by `fit`, is kept in the record (loss curve, gradient norms).
     """
 
     info: ClassVar[MethodInfo]
 
-    def __init__(self, bits: int, seed: int = 0) -> None: ...
+    def __init__(self, bits: int, seed: int = 0, **parameters: Any) -> None: ...
 
     def fit(self, train: Split) -> Self: ...
 
     def encode(self, split: Split) -> np.ndarray:
         """(n, bits) int8 codes over {-1, +1}, by the learned function only."""
+        ...
+
+    @staticmethod
+    def unsupported(train: Split, bits: int) -> str | None:
+        """Why this cell cannot be run, or None."""
         ...
 
 

@@ -5,7 +5,6 @@ The command line does the same with words; what a run is lives in `execution`, w
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -67,9 +66,8 @@ def run(
         partial_weights=partial_weights,
         skip_broken=skip_broken,
     )
-    files = [os.path.realpath(file) for file in _listed(plugin)]
     cores = usable_cores() if jobs is None else jobs
-    options = Options(cores, threads, timeout, memory, files, visible_gpus(), allow_overlap, dask)
+    options = Options(cores, threads, timeout, memory, visible_gpus(), allow_overlap, dask)
     names = [_name(one) for one in _listed(methods)]
     grid = make_grid(choices, names, _listed(bits), _listed(seeds), profile, params, sweep, _tuned(tuned))
     store = Store(results)

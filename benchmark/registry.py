@@ -1,76 +1,113 @@
 """Name -> plugin. Three sources, all alike: the built-in folders, entry points, and files given by --plugin.
 
 A plugin file is loaded by its path and registers itself with `@register_method` or `@register_dataset`; nothing
-imports it by name. Two plugins of one name are an error that names both files.
+imports it by name. Two plugins of one name are an error that names both files. Who asks for one plugin by its name
+loads that one and no other; a plugin that cannot be imported stops only who asks for it. What registration puts
+around a method's class lives in `guard.py`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import difflib
+import functools
 import hashlib
 import importlib.util
 import inspect
+import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar, cast, get_args
 
-from benchmark.contracts import DatasetInfo, Family, HashDataset, Input, MethodInfo, Needs
+from benchmark.contracts import DatasetInfo, Family, HashDataset, HashMethod, Input, MethodInfo, Needs
 from benchmark.errors import UsageError
+from benchmark.guard import guard
+from benchmark.parameters import give_constructor, parameters_of, takes_training
 
+Kind = Literal["method", "dataset"]
 T = TypeVar("T", bound=type)
 PAPER = ("lsh", "sh", "itq", "ksh", "sdh", "cnnh", "dnnh", "dpsh", "dsh", "dhn", "hashnet", "dph")
+REGISTERED = re.compile(r"""^@register_(method|dataset)\(\s*["']([^"']+)["']""", re.MULTILINE)
 
 
 class Registry(Generic[T]):
-    """Plugins of one kind by name. Loads the built-ins and the entry points when first asked."""
+    """Plugins of one kind by name. Loads what is asked for; all built-ins and entry points when asked for all."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: Kind) -> None:
         self.kind = kind
+        self.broken: dict[str, str] = {}  # file stem or entry point's name -> why it could not be imported
         self._plugins: dict[str, T] = {}
         self._loaded = False
 
     def add(self, name: str, plugin: T) -> None:
         """Register; the same file loaded twice replaces itself, another file of that name is an error."""
-        known = self._plugins.get(name)
-        if known is not None and known.info.source != plugin.info.source:  # type: ignore[attr-defined]
-            raise UsageError(
-                f"{self.kind} '{name}' is defined twice: in {known.info.source} and in "  # type: ignore[attr-defined]
-                f"{plugin.info.source}; rename one of them"  # type: ignore[attr-defined]
-            )
+        source, known = _info(plugin).source, self._plugins.get(name)
+        other = _info(known).source if known is not None else builtin_names(self.kind).get(name, source)
+        if other != source:
+            raise UsageError(f"{self.kind} '{name}' is defined twice: in {other} and in {source}; rename one of them")
         self._plugins[name] = plugin
 
     def get(self, name: str) -> T:
-        self.load()
+        """The plugin of that name; of the built-ins, only the file that registers it is loaded."""
+        if name not in self._plugins and name in builtin_names(self.kind):
+            load_plugin(builtin_names(self.kind)[name])
         if name not in self._plugins:
-            close = difflib.get_close_matches(name, self._plugins, n=1)
-            hint = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(self.names())}"
-            raise UsageError(f"unknown {self.kind} '{name}': {hint}")
+            self.load()
+        if name not in self._plugins:
+            raise UsageError(self._unknown(name))
         return self._plugins[name]
+
+    def _unknown(self, name: str) -> str:
+        if name in self.broken:
+            return f"{self.kind} '{name}': {self.broken[name]}"
+        close = difflib.get_close_matches(name, self._plugins, n=1)
+        hint = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(self.names())}"
+        lost = "".join(f"; {why}" for why in self.broken.values())
+        return f"unknown {self.kind} '{name}': {hint}{lost}"
 
     def names(self) -> list[str]:
         self.load()
         return sorted(self._plugins)
 
+    def names_unloaded(self) -> set[str]:
+        """Names that are taken, as far as one can tell without importing anything."""
+        entries = {entry.name for entry in entry_points(group=f"hashbench.{self.kind}s")}
+        return {*self._plugins, *builtin_names(self.kind), *entries}
+
     def __iter__(self) -> Iterator[T]:
         return (self._plugins[name] for name in self.names())
 
     def load(self) -> None:
-        """Built-in folder and entry points, once."""
+        """Built-in folder and entry points, once; what cannot be imported is a warning, kept in `broken`."""
         if self._loaded:
             return
         self._loaded = True
         for path in sorted(builtin_folder(f"{self.kind}s").glob("*.py")):
-            load_plugin(path)
+            self._attempt(path.stem, functools.partial(load_plugin, path))
         for entry in entry_points(group=f"hashbench.{self.kind}s"):
-            with _import_errors(f"entry point {entry.name} = {entry.value}"):
-                entry.load()
+            self._attempt(entry.name, functools.partial(_load_entry, entry))
+
+    def _attempt(self, name: str, load: Callable[[], None]) -> None:
+        try:
+            load()
+        except UsageError as error:
+            self.broken[name] = str(error)
+            warnings.warn(f"{error}; all others work", stacklevel=4)
 
 
-methods: Registry[Any] = Registry("method")
+methods: Registry[type[HashMethod]] = Registry("method")
 datasets: Registry[Any] = Registry("dataset")
+
+
+def _info(plugin: Any) -> MethodInfo | DatasetInfo:
+    return cast(MethodInfo | DatasetInfo, plugin.info)
+
+
+# Where plugins come from
 
 
 def builtin_folder(kind: str) -> Path:
@@ -80,13 +117,27 @@ def builtin_folder(kind: str) -> Path:
     return inside if inside.is_dir() else package.parent / kind
 
 
+@functools.cache
+def builtin_names(kind: Kind) -> dict[str, Path]:
+    """Name -> built-in file that registers it, read off the text of the files: nothing is imported."""
+    return {
+        name: path.resolve()
+        for path in sorted(builtin_folder(f"{kind}s").glob("*.py"))
+        for found, name in REGISTERED.findall(path.read_text(encoding="utf-8"))
+        if found == kind
+    }
+
+
 @contextlib.contextmanager
-def _import_errors(what: str) -> Iterator[None]:
+def _importing(what: str) -> Iterator[None]:
+    """An import that fails in whatever way is a UsageError, and leaves nothing registered."""
+    before = dict(methods._plugins), dict(datasets._plugins)
     try:
         yield
-    except UsageError:
-        raise
     except (Exception, SystemExit) as error:
+        methods._plugins, datasets._plugins = before
+        if isinstance(error, UsageError):
+            raise
         raise UsageError(f"plugin {what} cannot be imported: {type(error).__name__}: {error}") from error
 
 
@@ -97,6 +148,7 @@ def load_plugin(path: str | Path) -> None:
         raise UsageError(f"plugin file {path} does not exist")
     name = f"hashbench_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     if name in sys.modules:
+        _add_again(sys.modules[name])
         return
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -104,41 +156,112 @@ def load_plugin(path: str | Path) -> None:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        with _import_errors(f"file {path}"):
+        with _importing(f"file {path}"):
             spec.loader.exec_module(module)
     except UsageError:
         del sys.modules[name]
         raise
 
 
-def parameters_of(plugin: type) -> dict[str, Any]:
-    """The keyword-only parameters of a plugin's constructor with their defaults."""
-    signature = inspect.signature(plugin)
-    return {p.name: p.default for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
+def _add_again(module: Any) -> None:
+    """A file that was imported before is not executed again, but what it registered must be known."""
+    for plugin in vars(module).values():
+        info = vars(plugin).get("info") if isinstance(plugin, type) else None
+        if isinstance(info, (MethodInfo, DatasetInfo)) and plugin.__module__ == module.__name__:
+            registry: Registry[Any] = methods if isinstance(info, MethodInfo) else datasets
+            registry._plugins.setdefault(info.name, plugin)
+
+
+def _load_entry(entry: EntryPoint) -> None:
+    """Import what an entry point names; what its package registered remembers how it came."""
+    with _importing(f"entry point {entry.name} = {entry.value}"):
+        entry.load()
+    package = entry.value.partition(":")[0].partition(".")[0]
+    for plugin in [*methods._plugins.values(), *datasets._plugins.values()]:
+        if plugin.__module__.partition(".")[0] == package and _info(plugin).entry is None:
+            plugin.info = dataclasses.replace(_info(plugin), entry=entry.value)
+
+
+def load_only(kind: Kind, name: str, source: str | Path | None, entry: str | None = None) -> Any:
+    """The class registered as `name`, of which `info.source` and `info.entry` are known; imports no other plugin."""
+    registry: Registry[Any] = methods if kind == "method" else datasets
+    if name not in registry._plugins:
+        if entry is not None:
+            _load_entry(EntryPoint(name, entry, f"hashbench.{kind}s"))
+        elif source is not None:
+            load_plugin(source)
+    if name not in registry._plugins:
+        where = entry or source or "no file (it was defined interactively)"
+        raise UsageError(f"{kind} '{name}' comes from {where}, which does not register it here")
+    return registry._plugins[name]
+
+
+# Registering
 
 
 def register_method(
     name: str,
     *,
     title: str,
-    family: Family,
-    input: Input = "features",
-    needs: Needs = "nothing",
-    paper: str = "",
+    family: Family | None = None,
+    input: Input | None = None,
+    needs: Needs | None = None,
+    paper: str | None = None,
 ) -> Callable[[T], T]:
     """Class decorator: make a hashing method known under `name`. See `HashMethod` for what the class must offer.
 
-    `input` is "features" or "images"; `needs` is "nothing", "similarity" or "labels": what is not declared is
-    withheld. `paper` is a short citation.
+    `input` is "features" (the default) or "images"; `needs` is "nothing" (the default), "similarity" or "labels":
+    what is not declared is withheld. `family` is by default "supervised" or "unsupervised", as `needs` has it;
+    `paper` is a short citation. A class that it derives from may have settled them: as attributes of these names
+    (`PairwiseMethod`), or by being registered. What the framework keeps around the class is told in `guard.py`.
     """
+    given = {"family": family, "input": input, "needs": needs, "paper": paper}
 
     def register(cls: T) -> T:
-        hyper = {key: value for key, value in parameters_of(cls).items() if key != "training"}
-        cls.info = MethodInfo(name, title, family, input, needs, paper, hyper, _source(cls))  # type: ignore[attr-defined]
-        methods.add(name, cls)
+        told = {key: _settled(cls, key, value) for key, value in given.items()}
+        needed = told["needs"] or "nothing"
+        info = MethodInfo(
+            name,
+            title,
+            _one_of(
+                name, "family", told["family"] or ("unsupervised" if needed == "nothing" else "supervised"), Family
+            ),
+            _one_of(name, "input", told["input"] or "features", Input),
+            _one_of(name, "needs", needed, Needs),
+            told["paper"] or "",
+        )
+        _add_method(cls, info)
         return cls
 
     return register
+
+
+def _add_method(cls: Any, info: MethodInfo) -> None:
+    give_constructor(cls, info.name)
+    declared = parameters_of(cls, info.name)
+    cls.info = dataclasses.replace(
+        info,
+        parameters={key: one.default for key, one in declared.items()},
+        source=_source(cls),
+        declared=declared,
+        takes_training=takes_training(cls),
+    )
+    guard(cls)
+    methods.add(info.name, cls)
+
+
+def _settled(cls: type, key: str, given: Any) -> Any:
+    """What the decorator says, else the class or one it derives from, else what one of those was registered with."""
+    if given is not None:
+        return given
+    attribute = getattr(cls, key, None)
+    return attribute if isinstance(attribute, str) else getattr(getattr(cls, "info", None), key, None)
+
+
+def _one_of(name: str, what: str, value: Any, choices: Any) -> Any:
+    if value not in get_args(choices):
+        raise UsageError(f"method '{name}': {what} = {value!r}, expected one of {', '.join(get_args(choices))}")
+    return value
 
 
 def register_dataset(
@@ -147,7 +270,8 @@ def register_dataset(
     """Class decorator: make a data set known under `name`. See `HashDataset` for what the class must offer."""
 
     def register(cls: T) -> T:
-        hyper = {key: value for key, value in parameters_of(cls).items() if key != "data_root"}
+        keywords = [one for one in inspect.signature(cls).parameters.values() if one.kind is one.KEYWORD_ONLY]
+        hyper = {one.name: one.default for one in keywords if one.name != "data_root"}
         cls.info = DatasetInfo(name, title, stand_in, takes, hyper, _source(cls))  # type: ignore[attr-defined]
         datasets.add(name, cls)
         return cls
@@ -161,7 +285,10 @@ def _source(cls: type) -> Path | None:
     return Path(file).resolve() if file else None
 
 
-def get_method(name: str) -> Any:
+# Asking for them
+
+
+def get_method(name: str) -> type[HashMethod]:
     """The class of a registered method: `get_method("itq")(bits=32, seed=0).fit(train).encode(query)`."""
     return methods.get(name)
 
@@ -173,8 +300,8 @@ def dataset_class(spec: str, data_root: str | Path | None = None) -> Any:
 
 
 def name_of_own(kind: str, name: str) -> str:
-    """What people's own data is called: its file's or folder's name, unless a registered data set is called so."""
-    return f"{kind}:{name}" if name in datasets.names() else name
+    """What people's own data is called: its file's or folder's name, unless a known data set is called so."""
+    return f"{kind}:{name}" if name in datasets.names_unloaded() else name
 
 
 def get_dataset(spec: str, data_root: str | Path | None = None, **parameters: Any) -> HashDataset:
@@ -194,4 +321,4 @@ def get_dataset(spec: str, data_root: str | Path | None = None, **parameters: An
         known = ", ".join(cls.info.parameters) or "none"
         raise UsageError(f"dataset '{name}' has no parameter '{unknown.pop()}'; known: {known}")
     root = Path(data_root) if data_root is not None else None
-    return cls(argument or None, data_root=root, **parameters)
+    return cast(HashDataset, cls(argument or None, data_root=root, **parameters))

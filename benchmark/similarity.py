@@ -82,7 +82,8 @@ class PairSimilarity:
             raise UsageError(f"pair list: {len(pairs)} pairs but {len(similar)} similarity values")
         if len(pairs) and (pairs.min() < 0 or pairs.max() >= size):
             raise UsageError(f"pair list: item {pairs.max()} named, expected 0 to {size - 1}")
-        self.pairs, self.similar, self._size = pairs, similar, size
+        self.pairs, self.similar, self._size = pairs.view(), similar.view(), size
+        self.pairs.flags.writeable = self.similar.flags.writeable = False  # a method is given this very object
         both = np.concatenate([pairs, pairs[:, ::-1]])
         value = np.tile(np.where(similar, 2, 1), 2)  # 2 similar, 1 dissimilar, 0 unknown
         both, first = np.unique(both, axis=0, return_index=True)

@@ -5,17 +5,26 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from pathlib import Path
 
 import numpy as np
 
 from benchmark import Split, Splits, UsageError, as_multi_hot, register_dataset
-from benchmark.data.drawing import class_sizes, draw_queries, draw_training
-from benchmark.data.hashing import file_hash
-from benchmark.data.images import ImageArrays
-from benchmark.data.official import Piece, first_file, need_root
+from benchmark.data import (
+    ImageArrays,
+    NamedDataset,
+    Piece,
+    class_sizes,
+    draw_queries,
+    draw_training,
+    drawing_code,
+    file_hash,
+    first_file,
+    joined_hash,
+    need_root,
+    whole_number,
+    word,
+)
 
 FOLDERS = ("cifar10", "cifar-10", "CIFAR10", "cifar")
 BATCHES = "cifar-10-batches-py"
@@ -24,12 +33,9 @@ FILES = ("batches.meta", *(f"data_batch_{number}" for number in range(1, 6)), "t
 
 
 @register_dataset("cifar10", title="CIFAR-10")
-class Cifar10:
+class Cifar10(NamedDataset):
     """CIFAR-10 with drawn splits."""
 
-    name = "cifar10"
-    title = "CIFAR-10"
-    miniature = False
     backbone = "alexnet"
 
     def __init__(
@@ -43,9 +49,15 @@ class Cifar10:
         map_cutoff: int = 1000,  # k of MAP@k
         split_seed: int = 0,
     ) -> None:
+        super().__init__()
         self._root = need_root(self.name, data_root)
-        self.map_cutoff = map_cutoff
-        self._drawing = (queries_per_class, train_size, imbalance, split_seed)
+        self.map_cutoff = whole_number("cifar10.map_cutoff", map_cutoff, least=1)
+        self._drawing = (
+            whole_number("cifar10.queries_per_class", queries_per_class, least=1),
+            whole_number("cifar10.train_size", train_size, least=1),
+            word("cifar10.imbalance", imbalance),
+            whole_number("cifar10.split_seed", split_seed),
+        )
         self.protocol = (
             f"drawn, {queries_per_class} queries per class, imbalance {imbalance}, "
             f"{train_size} training images, seed {split_seed}"
@@ -54,8 +66,7 @@ class Cifar10:
     @property
     def revision(self) -> str:
         folder = self._folder()
-        parts = [self._drawing, [file_hash(folder / name) for name in FILES]]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return joined_hash([repr(self._drawing), *drawing_code(), *(file_hash(folder / name) for name in FILES)])
 
     def check(self) -> None:
         class_sizes(self._drawing[2], np.full(10, 5000), self._drawing[1])  # refuses a wrong profile
@@ -97,7 +108,7 @@ class Cifar10:
         root = self._folder().parent
         try:
             parts = [torchvision.datasets.CIFAR10(root, train=train) for train in (True, False)]
-        except RuntimeError as error:
+        except (RuntimeError, OSError) as error:
             raise UsageError(f"cifar10: {self._folder()}: {error}; unpack {ORIGIN} again") from None
         images = np.concatenate([part.data for part in parts])
         numbers = np.concatenate([np.asarray(part.targets) for part in parts])

@@ -13,91 +13,46 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark import Splits, UsageError, register_dataset
-from benchmark.data.image_index import image_index
-from benchmark.data.multi_label import Collected, Drawing, MultiLabel
-from benchmark.data.official import Piece, first_file, need_root
+from benchmark import UsageError, register_dataset
+from benchmark.data import MultiLabelDataset, OfficialImages, Piece, first_file, images_under, read_bytes
 
-FOLDERS = ("coco", "COCO", "mscoco", "MSCOCO", "data/coco")
-LISTS = {
-    "train": ("train.txt",),
-    "query": ("test.txt", "query.txt"),
-    "database": ("database.txt", "database_hashnet.txt"),
-}
 SITE = "http://images.cocodataset.org"
 PARTS = {"train2014": (82_783, "13 GB"), "val2014": (40_504, "6 GB")}
 
 
 @register_dataset("coco", title="MS-COCO", stand_in="coco-mini")
-class Coco:
+class Coco(MultiLabelDataset):
     """The paper's MS-COCO."""
 
-    name = "coco"
-    title = "MS-COCO"
-    map_cutoff = 5000
-    miniature = False
-    backbone = "alexnet"
-
-    def __init__(
-        self,
-        argument: str | None = None,
-        data_root: Path | None = None,
-        *,
-        queries_per_class: int = 50,  # where splits are drawn
-        train_size: int = 10_000,
-        unlabelled: str = "drop",  # or keep; where splits are drawn
-        split_seed: int = 0,
-        skip_broken: bool = False,  # leave out rows whose image is missing or does not decode
-        drop_overlap: bool = False,  # leave query rows out of the database
-    ) -> None:
-        self._root = need_root(self.name, data_root)
-        self._splits = MultiLabel(
-            dataset=self.name,
-            root=self._root,
-            folders=FOLDERS,
-            list_names=LISTS,
-            classes=80,
-            drawing=Drawing(queries_per_class, train_size, unlabelled, split_seed),
-            pieces=self.pieces,
-            sources=lambda: [path for path in map(self._annotations, PARTS) if path],
-            collect=self._collect,
-            images_from=f"{SITE}/zips/train2014.zip and {SITE}/zips/val2014.zip",
-            skip_broken=skip_broken,
-            drop_overlap=drop_overlap,
-        )
-        self.protocol = self._splits.protocol
-
-    @property
-    def revision(self) -> str:
-        return self._splits.listing.revision
-
-    def check(self) -> None:
-        self._splits.check()
-
-    def load(self) -> Splits:
-        return self._splits.load()
-
-    def lists(self) -> dict[str, Path]:
-        """Its list files, for `prepare`."""
-        return dict(self._splits.listing.files)
+    classes = 80
+    folders = ("coco", "COCO", "mscoco", "MSCOCO", "data/coco")
+    list_names = {
+        "train": ("train.txt",),
+        "query": ("test.txt", "query.txt"),
+        "database": ("database.txt", "database_hashnet.txt"),
+    }
+    images_from = f"{SITE}/zips/train2014.zip and {SITE}/zips/val2014.zip"
+    unlabelled_images = "drop"
 
     def pieces(self) -> list[Piece]:
-        """What the data set needs on disk where there are no lists."""
         found = []
         for part, (images, size) in PARTS.items():
             archive = f"{SITE}/annotations/annotations_trainval2014.zip"
             what = f"annotations/instances_{part}.json"
             found.append(Piece(what, self._annotations(part), "241 MB zipped with its twin", archive))
-            named = sum(f"_{part}_" in name for name in image_index(self._root).by_name)
-            folder = self._root if named else None
+            named = sum(f"_{part}_" in name for name in images_under(self.root).by_name)
+            folder = self.root if named else None
             found.append(Piece(f"{part}/", folder, size, f"{SITE}/zips/{part}.zip", named, images))
         return found
 
     def _annotations(self, part: str) -> Path | None:
         name = f"instances_{part}.json"
-        return first_file(self._root, FOLDERS, [f"annotations/{name}", name])
+        return first_file(self.root, self.folders, [f"annotations/{name}", name])
 
-    def _collect(self) -> Collected:
+    def sources(self) -> list[Path]:
+        return [path for path in map(self._annotations, PARTS) if path]
+
+    def collect(self) -> OfficialImages:
         """Both annotation files as one table; columns are the categories in the order of their ids."""
         entries: list[str] = []
         read: list[Path] = []
@@ -106,7 +61,7 @@ class Coco:
         for part in PARTS:
             path = self._annotations(part)
             if path is None:
-                raise UsageError(f"coco: instances_{part}.json is missing under {self._root}")
+                raise UsageError(f"coco: instances_{part}.json is missing under {self.root}")
             read.append(path)
             categories, images, pairs = _read_annotations(path)
             if names and names != categories:
@@ -122,13 +77,13 @@ class Coco:
             entries += [f"{part}/{name}" for name in images.values()]
             tables.append(labels)
         class_names = [names[number] for number in sorted(names)]
-        return Collected(entries, np.concatenate(tables), class_names, read[-1])
+        return OfficialImages(entries, np.concatenate(tables), class_names, read[-1])
 
 
 def _read_annotations(path: Path) -> tuple[dict[int, str], dict[int, str], list[tuple[int, int]]]:
     """Category id -> name, image id -> file name, and the pairs (image id, category id)."""
     try:
-        told = json.loads(path.read_bytes())
+        told = json.loads(read_bytes("annotations", path))
     except json.JSONDecodeError as error:
         raise UsageError(f"annotations {path} line {error.lineno}: no valid JSON ({error.msg}); is it whole?") from None
     except UnicodeDecodeError:
@@ -137,7 +92,7 @@ def _read_annotations(path: Path) -> tuple[dict[int, str], dict[int, str], list[
         categories = {int(one["id"]): str(one["name"]) for one in told["categories"]}
         images = {int(one["id"]): str(one["file_name"]) for one in told["images"]}
         pairs = [(int(one["image_id"]), int(one["category_id"])) for one in told["annotations"]]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"annotations {path}: not in the format of COCO instances ({error!r})") from None
     names = list(categories.values())
     twice = next((name for name in names if names.count(name) > 1), None)

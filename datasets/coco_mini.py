@@ -6,40 +6,23 @@ MAP@250, a twentieth of the paper's cut-off.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from benchmark import register_dataset
-from benchmark.contracts import Splits
-from benchmark.data.miniature import Look, MultiLabel, Palette, multi_label_splits, revision_of
+from benchmark.data.miniature import ManyLabelsProtocol, Miniature, Palette, Variation
 
 HUES = ("red", "amber", "lime", "jade", "cyan", "blue", "violet", "pink")
-PROTOCOL = MultiLabel(
-    palette=Palette(HUES),
-    look=Look(sizes=(12, 15)),
-    label_counts=(0, 2075, 2991, 2065, 1267, 684, 350, 250, 180, 138),  # train.txt; 6 and more spread
-    decay=0.5,
-    dominant=547,
-    population=20_000,
-    database=8_000,
-    train=2_500,
-    queries_per_class=10,
-)
 
 
 @register_dataset("coco-mini", title="MS-COCO miniature")
-class CocoMini:
-    name = "coco-mini"
-    title = "MS-COCO miniature"
+class CocoMini(Miniature):
     map_cutoff = 250
-    protocol = "miniature"
-    miniature = True
-    backbone = "mini-cnn"
-
-    def __init__(self, argument: str | None = None, *, data_root: Path | None = None) -> None:
-        self.revision = revision_of(self.name, PROTOCOL)
-
-    def check(self) -> None:
-        """Nothing can be missing: the glyphs ship with scikit-learn."""
-
-    def load(self) -> Splits:
-        return multi_label_splits(self.name, PROTOCOL)
+    rows = ManyLabelsProtocol(
+        palette=Palette(HUES),
+        variation=Variation(sizes=(12, 15)),
+        label_counts=(0, 2075, 2991, 2065, 1267, 684, 350, 250, 180, 138),  # train.txt; 6 and more spread
+        decay=0.5,
+        dominant=547,
+        population=20_000,
+        database=8_000,
+        train=2_500,
+        queries_per_class=10,
+    )

@@ -10,30 +10,34 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 
-from benchmark import Split, Splits, UsageError, register_dataset
-from benchmark.data.cache import cache_dir, replacing
-from benchmark.data.feature_file import FeatureFile
-from benchmark.data.hashing import file_hash
+from benchmark import Split, Splits, register_dataset
+from benchmark.data import (
+    PARTS,
+    FeatureFile,
+    NamedDataset,
+    cache_dir,
+    file_hash,
+    file_title,
+    given_path,
+    need_file,
+    replacing,
+)
 from benchmark.registry import name_of_own
 
-PARTS = ("train", "query", "database")
 REQUIRED = [f"{part}_{kind}" for part in PARTS for kind in ("features", "labels")]
 OPTIONAL = ["map_cutoff", "class_names", *(f"{part}_ids" for part in PARTS)]
 
 
 @register_dataset("features", title="Features from a file", takes="FILE.npz")
-class FeaturesFile:
+class FeaturesFile(NamedDataset):
     """Features and labels of all three splits in one npz file."""
 
-    miniature = False
     backbone = None
     protocol = "as given"
 
     def __init__(self, argument: str, data_root: Path | None = None) -> None:
-        self._path = Path(argument).expanduser()
-        self.name = self.title = name_of_own("features", self._path.stem)
-        if not self._path.is_file():
-            raise UsageError(f"features file {self._path} does not exist")
+        self._path = need_file("features file", given_path(argument))
+        super().__init__(name_of_own("features", file_title("features file", self._path, stem=True)))
 
     @property
     def revision(self) -> str:

@@ -7,27 +7,39 @@ imbalance.
 
 from __future__ import annotations
 
-import hashlib
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmark import Splits, UsageError, as_multi_hot, register_dataset
-from benchmark.data.drawing import class_sizes, draw_queries, draw_training
-from benchmark.data.image_index import image_index
-from benchmark.data.listing import Listing, read_class_names
-from benchmark.data.official import CLASS_NAMES, DrawnLists, draw_lists
+from benchmark import UsageError, as_multi_hot, register_dataset
+from benchmark.data import (
+    CLASS_NAMES,
+    DrawnLists,
+    ListedDataset,
+    ListSplits,
+    check_name,
+    class_sizes,
+    draw_lists,
+    draw_queries,
+    draw_training,
+    file_title,
+    given_path,
+    images_under,
+    joined_hash,
+    need_folder,
+    read_class_names,
+    whole_number,
+    word,
+    yes_or_no,
+)
 from benchmark.registry import name_of_own
 
 
 @register_dataset("folder", title="Images in class folders", takes="DIR")
-class ClassFolders:
+class ClassFolders(ListedDataset):
     """A folder of class folders."""
-
-    miniature = False
-    backbone = "alexnet"
 
     def __init__(
         self,
@@ -41,43 +53,30 @@ class ClassFolders:
         split_seed: int = 0,
         skip_broken: bool = False,  # leave out images that do not decode
     ) -> None:
-        self._folder = Path(argument).expanduser()
-        if not self._folder.is_dir():
-            raise UsageError(f"folder {self._folder} does not exist")
+        self._folder = need_folder("folder", given_path(argument))
+        super().__init__(name_of_own("folder", file_title("folder", self._folder)))
+        self.map_cutoff = whole_number("folder.map_cutoff", map_cutoff, least=1)
+        self._drawing: dict[str, Any] = {
+            "queries": whole_number("folder.queries_per_class", queries_per_class, least=1),
+            "train": whole_number("folder.train_size", train_size),
+            "imbalance": word("folder.imbalance", imbalance),
+            "seed": whole_number("folder.split_seed", split_seed),
+        }
         if bool(imbalance) != bool(train_size):
             raise UsageError("folder: imbalance and train_size go together; give both or neither")
-        self.name = self.title = name_of_own("folder", self._folder.resolve().name)
-        self.map_cutoff = map_cutoff
-        self._drawing: dict[str, Any] = {
-            "queries": queries_per_class,
-            "train": train_size,
-            "imbalance": imbalance,
-            "seed": split_seed,
-        }
-        self._skip_broken = skip_broken
+        self._skip_broken = yes_or_no("folder.skip_broken", skip_broken)
         training = f"{train_size} training images, imbalance {imbalance}" if train_size else "all of it training"
         self.protocol = f"drawn, {queries_per_class} queries per class, {training}, seed {split_seed}"
 
-    @property
-    def revision(self) -> str:
-        return self._listing.revision
-
     def check(self) -> None:
         if self._drawing["imbalance"]:
-            class_sizes(str(self._drawing["imbalance"]), np.full(len(self._classes), 1000), 1000)
-        self._listing.check()
-
-    def load(self) -> Splits:
-        return self._listing.load()
-
-    def lists(self) -> dict[str, Path]:
-        """Its list files, for `prepare`."""
-        return dict(self._listing.files)
+            class_sizes(self._drawing["imbalance"], np.full(len(self._classes), 1000), 1000)
+        super().check()
 
     @cached_property
     def _classes(self) -> dict[str, list[str]]:
         """Class name -> image paths relative to the folder."""
-        folders = image_index(self._folder).folders
+        folders = images_under(self._folder).folders
         below = sorted(path.name for path in self._folder.iterdir() if path.is_dir() and path.name[0] != ".")
         if len(below) < 2:
             raise UsageError(f"folder {self._folder} has {len(below)} sub-folders, expected one per class")
@@ -86,6 +85,7 @@ class ClassFolders:
             if folder:
                 classes[folder.partition("/")[0]] += [f"{folder}/{name}" for name in names]
         for name, paths in classes.items():
+            check_name("class folder", name)
             if not paths:
                 raise UsageError(f"folder {self._folder / name} holds no image; remove it or fill it")
         folded = [name.casefold() for name in below]
@@ -95,11 +95,11 @@ class ClassFolders:
         return classes
 
     @cached_property
-    def _listing(self) -> Listing:
-        digest = hashlib.sha256("\n".join(p for paths in self._classes.values() for p in paths).encode())
-        identity = {**self._drawing, "files": digest.hexdigest()}
+    def splits(self) -> ListSplits:
+        named = joined_hash([path for paths in self._classes.values() for path in paths])
+        identity = {**self._drawing, "files": named}
         files = draw_lists("folder", identity, self._draw)
-        return Listing(
+        return ListSplits(
             dataset=f"folder:{self._folder}",
             roots=(self._folder,),
             files=files,
@@ -113,10 +113,10 @@ class ClassFolders:
         paths = [path for class_paths in self._classes.values() for path in class_paths]
         numbers = np.repeat(np.arange(len(self._classes)), [len(p) for p in self._classes.values()])
         labels = as_multi_hot(numbers, len(self._classes))
-        query = draw_queries(labels, int(self._drawing["queries"]), "folder", self._drawing["seed"])
+        query = draw_queries(labels, self._drawing["queries"], "folder", self._drawing["seed"])
         database = train = np.setdiff1d(np.arange(len(labels)), query)
         if self._drawing["train"]:
-            size, imbalance = int(self._drawing["train"]), str(self._drawing["imbalance"])
+            size, imbalance = self._drawing["train"], self._drawing["imbalance"]
             train = database[draw_training(labels[database], imbalance, size, "folder", self._drawing["seed"])]
         rows = {"train": train, "query": query, "database": database}
         parts = {part: ([paths[row] for row in chosen], labels[chosen]) for part, chosen in rows.items()}

@@ -8,38 +8,21 @@ class alone has more of those (390) than the others. Queries: 10 per class.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from benchmark import register_dataset
-from benchmark.contracts import Splits
-from benchmark.data.miniature import Look, Palette, SingleLabel, revision_of, single_label_splits
+from benchmark.data.miniature import Miniature, OneLabelProtocol, Palette, Variation
 
 HUES = ("red", "orange", "lime", "green", "jade", "cyan", "azure", "blue", "purple", "pink")
-PROTOCOL = SingleLabel(
-    palette=Palette(HUES),
-    look=Look(sizes=(16, 22), reach=5),
-    head=390,
-    middle=123,
-    tail=17,
-    per_class=130,
-    queries_per_class=10,
-)
 
 
 @register_dataset("imagenet-mini", title="ImageNet miniature")
-class ImagenetMini:
-    name = "imagenet-mini"
-    title = "ImageNet miniature"
+class ImagenetMini(Miniature):
     map_cutoff = 100
-    protocol = "miniature"
-    miniature = True
-    backbone = "mini-cnn"
-
-    def __init__(self, argument: str | None = None, *, data_root: Path | None = None) -> None:
-        self.revision = revision_of(self.name, PROTOCOL)
-
-    def check(self) -> None:
-        """Nothing can be missing: the glyphs ship with scikit-learn."""
-
-    def load(self) -> Splits:
-        return single_label_splits(self.name, PROTOCOL)
+    rows = OneLabelProtocol(
+        palette=Palette(HUES),
+        variation=Variation(sizes=(16, 22), reach=5),
+        head=390,
+        middle=123,
+        tail=17,
+        per_class=130,
+        queries_per_class=10,
+    )

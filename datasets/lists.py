@@ -1,26 +1,34 @@
-"""`lists:DIR`: anyone's images with list files train.txt, query.txt (or test.txt) and database.txt in a
-folder.
+"""`lists:DIR`: anyone's images with list files train.txt, query.txt (or test.txt) and database.txt in a folder.
 
 One line per image: its path, then 0/1 per class or one class number. Paths are relative to the folder or to
---data-root; leading folders of another machine are overlooked. Optional: classes.txt, one class name per
-line.
+--data-root; leading folders of another machine are overlooked. Optional: classes.txt, one class name per line.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 
-from benchmark import Splits, UsageError, register_dataset
-from benchmark.data.listing import Listing, find_lists, read_class_names
+from benchmark import register_dataset
+from benchmark.data import (
+    CLASS_NAMES,
+    ListedDataset,
+    ListSplits,
+    file_title,
+    find_lists,
+    given_path,
+    need_folder,
+    read_class_names,
+    whole_number,
+    yes_or_no,
+)
 from benchmark.registry import name_of_own
 
 
 @register_dataset("lists", title="Images from list files", takes="DIR")
-class ListsFolder:
+class ListsFolder(ListedDataset):
     """Three list files in a folder."""
 
-    miniature = False
-    backbone = "alexnet"
     protocol = "as listed"
 
     def __init__(
@@ -32,28 +40,23 @@ class ListsFolder:
         skip_broken: bool = False,  # leave out rows whose image is missing or does not decode
         drop_overlap: bool = False,  # leave query rows out of the database
     ) -> None:
-        folder = Path(argument).expanduser()
-        if not folder.is_dir():
-            raise UsageError(f"lists folder {folder} does not exist")
-        self.name = self.title = name_of_own("lists", folder.resolve().name)
-        self.map_cutoff = map_cutoff
-        self._listing = Listing(
-            dataset=f"lists:{folder}",
-            roots=(folder, *([data_root] if data_root else [])),
-            files=find_lists(folder),
-            class_names=read_class_names(folder / "classes.txt"),
+        self._folder = need_folder("lists folder", given_path(argument))
+        super().__init__(name_of_own("lists", file_title("lists folder", self._folder)))
+        self.map_cutoff = whole_number("lists.map_cutoff", map_cutoff, least=1)
+        self._roots = (self._folder, *([data_root] if data_root else []))
+        self._files = find_lists(self._folder)
+        self._skip_broken = yes_or_no("lists.skip_broken", skip_broken)
+        self._drop_overlap = yes_or_no("lists.drop_overlap", drop_overlap)
+
+    @cached_property
+    def splits(self) -> ListSplits:
+        return ListSplits(
+            dataset=f"lists:{self._folder}",
+            roots=self._roots,
+            files=self._files,
+            class_names=read_class_names(self._folder / CLASS_NAMES),
             whole_paths=True,
-            skip_broken=skip_broken,
-            drop_overlap=drop_overlap,
-            remedy=f"put them under {folder} or name their folder by --data-root",
+            skip_broken=self._skip_broken,
+            drop_overlap=self._drop_overlap,
+            remedy=f"put them under {self._folder} or name their folder by --data-root",
         )
-
-    @property
-    def revision(self) -> str:
-        return self._listing.revision
-
-    def check(self) -> None:
-        self._listing.check()
-
-    def load(self) -> Splits:
-        return self._listing.load()

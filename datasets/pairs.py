@@ -8,18 +8,27 @@ database.txt, as for `lists:DIR`. Pairs that are not listed are unknown, neither
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from benchmark import PairSimilarity, Split, Splits, UsageError, register_dataset
-from benchmark.data.feature_file import FeatureFile
-from benchmark.data.hashing import file_hash
-from benchmark.data.image_index import image_index
-from benchmark.data.images import ImageFiles
-from benchmark.data.listing import Listing
+from benchmark.data import (
+    FeatureFile,
+    ImageFiles,
+    ListSplits,
+    NamedDataset,
+    file_hash,
+    file_title,
+    given_path,
+    images_under,
+    joined_hash,
+    need_file,
+    read_text,
+    whole_number,
+)
 from benchmark.registry import name_of_own
 
 SCORED = ("query", "database")
@@ -30,10 +39,9 @@ REQUIRED = [
 
 
 @register_dataset("pairs", title="Pairs from a file", takes="FILE")
-class PairsFile:
+class PairsFile(NamedDataset):
     """Pairs to learn from, labels to score by."""
 
-    miniature = False
     protocol = "as given"
 
     def __init__(
@@ -43,11 +51,9 @@ class PairsFile:
         *,
         map_cutoff: int = 1000,  # k of MAP@k
     ) -> None:
-        self._path = Path(argument).expanduser()
-        if not self._path.is_file():
-            raise UsageError(f"pairs file {self._path} does not exist")
-        self.name = self.title = name_of_own("pairs", self._path.stem)
-        self.map_cutoff = map_cutoff
+        self._path = need_file("pairs file", given_path(argument))
+        super().__init__(name_of_own("pairs", file_title("pairs file", self._path, stem=True)))
+        self.map_cutoff = whole_number("pairs.map_cutoff", map_cutoff, least=1)
         self._root = data_root
         self.backbone = None if self._path.suffix == ".npz" else "alexnet"
 
@@ -55,12 +61,11 @@ class PairsFile:
     def revision(self) -> str:
         if self.backbone is None:
             return file_hash(self._path)
-        parts = [file_hash(path) for path in (self._path, *self._lists().values())]
-        return hashlib.sha256("".join(parts).encode()).hexdigest()
+        return joined_hash([file_hash(self._path), self._scored.revision, *self._training_images.hashes])
 
     def check(self) -> None:
         if self.backbone is not None:
-            self._listing().check()
+            self._scored.check()
         self.load()
 
     def load(self) -> Splits:
@@ -83,47 +88,51 @@ class PairsFile:
         names = file.names("class_names", labels["query"].shape[1])
         return Splits(train, query, database, class_names=names)
 
-    def _lists(self) -> dict[str, Path]:
-        return {part: self._path.parent / f"{part}.txt" for part in SCORED}
-
-    def _listing(self) -> Listing:
+    @cached_property
+    def _scored(self) -> ListSplits:
         """Query and database; nothing is read from a training list."""
         roots = (self._path.parent, *([self._root] if self._root else []))
-        files = self._lists()
-        return Listing(f"pairs:{self._path}", roots, {**files, "train": files["database"]}, whole_paths=True)
+        query, database = (self._path.parent / f"{part}.txt" for part in SCORED)
+        files = {"train": database, "query": query, "database": database}
+        return ListSplits(f"pairs:{self._path}", roots, files, whole_paths=True)
 
-    def _load_images(self) -> Splits:
-        listing = self._listing()
-        scored = listing.load()
-        rows = _read_pairs(self._path)
-        entries = list(dict.fromkeys(entry for one, other, _, _ in rows for entry in (one, other)))
+    @cached_property
+    def _rows(self) -> list[tuple[str, str, bool, int]]:
+        return _read_pairs(self._path)
+
+    @cached_property
+    def _entries(self) -> dict[str, int]:
+        """Each image that is named, with the line that names it first."""
         first: dict[str, int] = {}
-        for one, other, _, line in rows:
+        for one, other, _, line in self._rows:
             first.setdefault(one, line)
             first.setdefault(other, line)
-        lines = np.array([first[entry] for entry in entries])
-        found = image_index(listing.root).find_all(entries, lines, self._path, whole=True)
-        for entry, path, line in zip(entries, found, lines, strict=True):
+        return first
+
+    @cached_property
+    def _training_images(self) -> ImageFiles:
+        root, lines = self._scored.root, np.array(list(self._entries.values()))
+        found = images_under(root).find_all(list(self._entries), lines, self._path, whole=True)
+        for (entry, line), path in zip(self._entries.items(), found, strict=True):
             if path is None:
-                raise UsageError(f"pairs file {self._path} line {line}: image {entry} is not under {listing.root}")
-        numbers = {entry: number for number, entry in enumerate(entries)}
+                raise UsageError(f"pairs file {self._path} line {line}: image {entry} is not under {root}")
+        return ImageFiles(root, [path for path in found if path is not None], f"pairs file {self._path}", lines)
+
+    def _load_images(self) -> Splits:
+        scored, rows = self._scored.load(), self._rows
+        numbers = {entry: number for number, entry in enumerate(self._entries)}
         pairs = np.array([(numbers[one], numbers[other]) for one, other, _, _ in rows])
         similar = np.array([value for _, _, value, _ in rows])
         _refuse_contradictions(pairs, similar, lambda row: f"pairs file {self._path} line {rows[row][3]}")
-        paths = [path for path in found if path is not None]
-        images = ImageFiles(listing.root, paths, f"pairs file {self._path}", lines)
-        train = Split(images=images, similarity=PairSimilarity(len(paths), pairs, similar), ids=paths)
+        images = self._training_images
+        train = Split(images=images, similarity=PairSimilarity(len(images), pairs, similar), ids=images.paths)
         return Splits(train, scored.query, scored.database, notes=scored.notes)
 
 
 def _read_pairs(path: Path) -> list[tuple[str, str, bool, int]]:
     """(path, path, similar, line number) per line."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise UsageError(f"pairs file {path}: not UTF-8 text; save it as UTF-8") from None
     rows = []
-    for line, content in enumerate(text.splitlines(), 1):
+    for line, content in enumerate(read_text("pairs file", path).split("\n"), 1):
         if not content.strip():
             continue
         words = [word.strip() for word in content.split("\t" if "\t" in content else None)]

@@ -1,54 +1,29 @@
 """AGH, Anchor Graph Hashing: eigenvectors of a graph that runs through anchors (Liu et al., ICML 2011)."""
 
-from typing import Self
+from typing import Literal
 
 import numpy as np
 
-from benchmark import Split, UsageError, register_method
-from benchmark.shallow import encode_rows, fix_signs, sample, squared_distances
-from benchmark.shallow.scaling import FeatureScaling
+from benchmark import Split, UsageError, parameter, register_method
+from benchmark.shallow import ProjectionMethod, fix_signs, sample, squared_distances
 
 TRIVIAL = 1 - 1e-3  # eigenvalues from here to 1 belong to (nearly) constant vectors, as in the authors' code
 VANISHING = 1e-10  # and those below it to nothing
 
 
-@register_method("agh", title="AGH", family="unsupervised", paper="Liu et al., ICML 2011")
-class AGH:
-    """Bits are signs of the smoothest eigenvectors of Z Lambda^-1 Z^T, Z the weights of the nearest anchors.
+@register_method("agh", title="AGH", paper="Liu et al., ICML 2011")
+class AGH(ProjectionMethod):
+    """Bits are signs of the smoothest eigenvectors of Z Lambda^-1 Z^T, Z the weights of the nearest anchors."""
 
-    Parameters
-    ----------
-    anchors : int
-        Centres of k-means; 300 in the paper and in the authors' code.
-    nearest : int
-        s, the anchors a row is tied to; 2 in the authors' code, to be tuned from 2 to a tenth of the anchors.
-    layers : 1 or 2
-        With 2, half as many eigenvectors, and a second bit of each that splits its two sides again.
-    scaling : "center-l2", "center", "l2" or "none"
-        How features are scaled first.
-    """
+    anchors: int = parameter(300, doc="centres of k-means; 300 in the paper and in the authors' code")
+    nearest: int = parameter(
+        2, search=[2, 3, 5, 10, 30], doc="s, the anchors a row is tied to; the authors tune 2 to a tenth of the anchors"
+    )
+    layers: Literal[1, 2] = parameter(
+        1, search=[1, 2], doc="with 2, half as many eigenvectors, and a second bit of each that splits its sides again"
+    )
 
-    search_space = {"nearest": [2, 3, 5, 10, 30], "layers": [1, 2]}
-
-    def __init__(
-        self,
-        bits: int,
-        seed: int = 0,
-        *,
-        anchors: int = 300,
-        nearest: int = 2,
-        layers: int = 1,
-        scaling: str = "center-l2",
-    ) -> None:
-        if layers not in (1, 2):
-            raise UsageError(f"agh: layers is {layers}, expected 1 or 2")
-        self.bits, self.seed, self.anchors, self.nearest = bits, seed, anchors, nearest
-        self.layers, self.scaling = layers, scaling
-        self.scaler: FeatureScaling | None = None
-
-    def fit(self, train: Split) -> Self:
-        scaler = FeatureScaling.fit(train.features, self.scaling)
-        rows = scaler.transform(train.features)
+    def learn(self, rows: np.ndarray, train: Split) -> None:
         self.anchor_rows = k_means(rows, self.anchors, np.random.default_rng(self.seed))
         distances = squared_distances(rows, self.anchor_rows)
         self.width = mean_width(distances, self.nearest)
@@ -62,11 +37,6 @@ class AGH:
             )
         if self.layers == 2:
             self.thresholds = second_thresholds(weights, weights @ self.vectors)
-        self.scaler = scaler
-        return self
-
-    def encode(self, split: Split) -> np.ndarray:
-        return encode_rows(split, self.scaler, self.project)
 
     def project(self, rows: np.ndarray) -> np.ndarray:
         distances = squared_distances(rows, self.anchor_rows)

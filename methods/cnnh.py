@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmark import Similarity, register_method
-from benchmark.deep import DeepMethod, Stream, Training, torch
+from benchmark import Similarity, Split, parameter, register_method
+from benchmark.deep import DeepMethod, Stream, torch
 from benchmark.seeds import generator
 
 ROWS = 128  # whose entries of one bit are moved together
@@ -13,24 +13,15 @@ STEPS = (1.0, 0.5, 0.25, 0.125)  # fractions of the joint step to try: alone eac
 POWERS = np.array([[step**power for power in (1, 2, 3, 4)] for step in STEPS])
 
 
-@register_method("cnnh", title="CNNH", family="deep", input="images", needs="similarity", paper="Xia et al., AAAI 2014")
+@register_method("cnnh", title="CNNH", paper="Xia et al., AAAI 2014")
 class CNNH(DeepMethod):
     """Stage 1: min ||S - H H^T / K||^2 over the known pairs, H in [-1, 1]^(n x K), then H = sign(H). Stage 2: the
     network's tanh outputs are fitted to the rows of H by squared error."""
 
-    def __init__(
-        self,
-        bits: int,
-        seed: int = 0,
-        *,
-        sweeps: int = 5,  # of stage 1 over all entries
-        scaling: str = "center-l2",
-        training: Training | None = None,
-    ) -> None:
-        super().__init__(bits, seed, scaling=scaling, training=training)
-        self.sweeps = sweeps
+    sweeps: int = parameter(5, search=[2, 5, 10], doc="of stage 1 over all entries")
 
-    def prepare(self, similarity: Similarity) -> None:
+    def prepare(self, train: Split) -> None:
+        similarity = train.required_similarity()
         start = generator("cnnh", self.seed).uniform(-1, 1, (len(similarity), self.bits))
         codes = fit_codes(similarity, start, self.sweeps)
         self._codes = torch.from_numpy(np.where(codes > 0, 1, -1).astype(np.float32))

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from benchmark import register_method
-from benchmark.deep import Codes, PairBlock, PairwiseMethod, Training, cross_entropy, log_cosh, torch
+from benchmark import parameter, register_method
+from benchmark.deep import Codes, PairBlock, PairwiseMethod, cross_entropy, log_cosh, torch
 
 
-@register_method("dhn", title="DHN", family="deep", input="images", needs="similarity", paper="Zhu et al., AAAI 2016")
+@register_method("dhn", title="DHN", paper="Zhu et al., AAAI 2016")
 class DHN(PairwiseMethod):
     """L = mean_ij [softplus(t_ij) - s_ij t_ij] + lambda mean_ik log cosh(|h_ik| - 1), t_ij = <h_i, h_j>.
 
     The logit has no factor 10/K as later methods have: at 64 bits it saturates early, as in the original.
     """
 
-    def __init__(
-        self,
-        bits: int,
-        seed: int = 0,
-        *,
-        quantization: float = 0.3,  # lambda, as in the released code
-        scaling: str = "center-l2",
-        training: Training | None = None,
-    ) -> None:
-        super().__init__(bits, seed, scaling=scaling, training=training)
-        self.quantization = quantization
+    quantization: float = parameter(0.3, search=[0, 0.1, 0.3, 1], doc="lambda, as in the released code")
 
     def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
         h = codes.tanh()

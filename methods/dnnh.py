@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark import Similarity, register_method
-from benchmark.deep import Codes, DeepMethod, PairStreams, Training, torch, triplets
+from benchmark import Split, parameter, register_method
+from benchmark.deep import Codes, DeepMethod, PairStreams, torch, triplets
 from benchmark.seeds import generator
 
 
@@ -22,7 +22,7 @@ class Triplets:
         return Triplets(self.size, self.places.to(device))
 
 
-@register_method("dnnh", title="DNNH", family="deep", input="images", needs="similarity", paper="Lai et al., CVPR 2015")
+@register_method("dnnh", title="DNNH", paper="Lai et al., CVPR 2015")
 class DNNH(DeepMethod):
     """L = mean over triplets of max(0, 1 + ||F - F+||^2 - ||F - F-||^2), F = threshold(sigmoid(u)) in [0, 1]^K.
 
@@ -33,19 +33,11 @@ class DNNH(DeepMethod):
 
     rate = 3.0  # by cross-validation at 16 bits; perhaps since most triplets soon meet the margin
 
-    def __init__(
-        self,
-        bits: int,
-        seed: int = 0,
-        *,
-        width: int = 10,  # units per bit; the paper has 50, five times the cost of a step
-        epsilon: float = 0.5,  # 0.5: no threshold
-        triplets: int = 2048,  # at most, of a batch
-        scaling: str = "center-l2",
-        training: Training | None = None,
-    ) -> None:
-        super().__init__(bits, seed, scaling=scaling, training=training)
-        self.width, self.epsilon, self.triplets = width, epsilon, triplets
+    width: int = parameter(10, doc="units per bit; the paper has 50, five times the cost of a step")
+    epsilon: float = parameter(
+        0.5, search=[0.1, 0.3, 0.5], doc="half width of the threshold's slope; 0.5: no threshold"
+    )
+    triplets: int = parameter(2048, doc="most of them in a batch")
 
     def head(self, dimension: int) -> torch.nn.Module:
         from benchmark.deep.network import Slices
@@ -54,9 +46,9 @@ class DNNH(DeepMethod):
         torch.nn.init.zeros_(units.bias)
         return torch.nn.Sequential(units, torch.nn.ReLU(), Slices(self.bits, self.width))
 
-    def prepare(self, similarity: Similarity) -> None:
-        self._similarity = similarity
-        self._streams = PairStreams(similarity, self.training.batch, self.seed)
+    def prepare(self, train: Split) -> None:
+        self._similarity = train.required_similarity()
+        self._streams = PairStreams(self._similarity, self.training.batch, self.seed)
 
     def draw(self, step: int) -> tuple[np.ndarray, Triplets]:
         rows, columns = self._streams.draw(step)

@@ -7,16 +7,16 @@ which differs in more than constants (weights in the gradient only, similar pair
 from __future__ import annotations
 
 import math
+from typing import Literal
 
-from benchmark import UsageError, register_method
+from benchmark import parameter, register_method
 from benchmark.deep import (
     COSINE_EDGE,
     NORM_FLOOR,
     Codes,
-    Counts,
     PairBlock,
+    PairCounts,
     PairwiseMethod,
-    Training,
     cosine,
     cross_entropy,
     log_cosh,
@@ -24,10 +24,8 @@ from benchmark.deep import (
     torch,
 )
 
-PAPER = "Cao et al., ACM MM 2018"
 
-
-@register_method("dph", title="DPH", family="deep", input="images", needs="similarity", paper=PAPER)
+@register_method("dph", title="DPH", paper="Cao et al., ACM MM 2018")
 class DPH(PairwiseMethod):
     """Minimise L + Q (eq. 15): priority cross-entropy over pairs, priority quantisation over images.
 
@@ -39,30 +37,22 @@ class DPH(PairwiseMethod):
     weighted = True  # w_ij = alpha_ij (1 - q_ij)^gamma; else 1
     quantized = True  # Q is there
 
-    def __init__(
-        self,
-        bits: int,
-        seed: int = 0,
-        *,
-        gamma: float = 0.1,  # exponent of the priority, eq. 7 and 12; the paper does not state it, the code has 0.1
-        beta: float | None = None,  # bandwidth of the sigmoid, eq. 6; None: 10 / bits
-        inv_epsilon: float = 0.1,  # 1/epsilon of the prior, eq. 11; mode "authors": weight of its quantisation
-        alpha_scope: str = "dataset",  # degrees |S_i| over the whole training graph (eq. 9), or in the "batch"
-        mode: str = "paper",  # or "authors"
-        beta_bug: bool = True,  # mode "authors": its gradient lacks the factor beta
-        scaling: str = "center-l2",
-        training: Training | None = None,
-    ) -> None:
-        super().__init__(bits, seed, scaling=scaling, training=training)
-        for name, value, known in (
-            ("alpha_scope", alpha_scope, ("dataset", "batch")),
-            ("mode", mode, ("paper", "authors")),
-        ):
-            if value not in known:
-                raise UsageError(f"dph: {name} = {value!r}, expected {known[0]!r} or {known[1]!r}")
-        self.gamma, self.beta = gamma, 10 / bits if beta is None else beta
-        self.inv_epsilon, self.alpha_scope = inv_epsilon, alpha_scope
-        self.mode, self.beta_bug = mode, beta_bug
+    gamma: float = parameter(
+        0.1, search=[0, 0.1, 0.5, 1, 2], doc="exponent of the priority, eq. 7 and 12; 0.1 in the released code"
+    )
+    logit_scale: float = parameter(
+        1.0, search=[0.5, 1, 2], doc="beta of eq. 6, the sigmoid's bandwidth, as a factor of the released 10/K"
+    )
+    inv_epsilon: float = parameter(
+        0.1, search=[0.01, 0.1, 1], doc="1/epsilon of the prior, eq. 11; mode authors: weight of its quantisation"
+    )
+    alpha_scope: Literal["dataset", "batch"] = parameter("dataset", doc="where |S_i| of eq. 9 is counted")
+    mode: Literal["paper", "authors"] = parameter("paper", doc="the paper's text, or the released code")
+    beta_bug: bool = parameter(True, doc="mode authors: its gradient lacks the factor beta, as released")
+
+    @property
+    def beta(self) -> float:
+        return self.logit_scale * 10 / self.bits
 
     def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
         h = codes.tanh()
@@ -116,27 +106,27 @@ class DPH(PairwiseMethod):
         return log_cosh(h.abs() - 1).sum(1).mean()
 
 
-def _roots(degrees: Counts) -> tuple[torch.Tensor, torch.Tensor]:
+def _roots(degrees: PairCounts) -> tuple[torch.Tensor, torch.Tensor]:
     """|S_i| / sqrt(|S_i^1|) and |S_i| / sqrt(|S_i^0|): the two factors of alpha that belong to one image."""
     total, similar, dissimilar = degrees.floored()
     return total / similar.sqrt(), total / dissimilar.sqrt()
 
 
-@register_method("dph-f", title="DPH-F", family="deep", input="images", needs="similarity", paper=PAPER)
+@register_method("dph-f", title="DPH-F")
 class DPHF(DPH):
     """DPH with the focal loss's difficulty, q_ij = p_ij."""
 
     focal = True
 
 
-@register_method("dph-w", title="DPH-W", family="deep", input="images", needs="similarity", paper=PAPER)
+@register_method("dph-w", title="DPH-W")
 class DPHW(DPH):
     """DPH without pair weights, w_ij = 1."""
 
     weighted = False
 
 
-@register_method("dph-q", title="DPH-Q", family="deep", input="images", needs="similarity", paper=PAPER)
+@register_method("dph-q", title="DPH-Q")
 class DPHQ(DPH):
     """DPH without the quantisation term."""
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark import Similarity, register_method
-from benchmark.deep import DeepMethod, PairBlock, PairGraph, Stream, Training, binary, cross_entropy, torch
+from benchmark import Split, parameter, register_method
+from benchmark.deep import DeepMethod, PairBlock, PairGraph, Stream, binary, cross_entropy, torch
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Batch:
         return Batch(self.items.to(device), self.similarity.to(device))
 
 
-@register_method("dpsh", title="DPSH", family="deep", input="images", needs="similarity", paper="Li et al., IJCAI 2016")
+@register_method("dpsh", title="DPSH", paper="Li et al., IJCAI 2016")
 class DPSH(DeepMethod):
     """L = [sum_ij softplus(t_ij) - s_ij t_ij + eta sum_i ||b_i - u_i||^2] / pairs, t_ij = <u_i, u_j>/2, no tanh.
 
@@ -29,20 +29,11 @@ class DPSH(DeepMethod):
     constant too. A row that no batch has held yet is stored as 0 and pulls nowhere.
     """
 
-    def __init__(
-        self,
-        bits: int,
-        seed: int = 0,
-        *,
-        eta: float = 10.0,  # against a sum over pairs, as in the released code
-        batch: int = 128,  # of the single stream
-        scaling: str = "center-l2",
-        training: Training | None = None,
-    ) -> None:
-        super().__init__(bits, seed, scaling=scaling, training=training)
-        self.eta, self.batch = eta, batch
+    eta: float = parameter(10.0, search=[1, 10, 100], doc="against a sum over pairs, as in the released code")
+    batch: int = parameter(128, doc="of the single stream; 128 in the released code")
 
-    def prepare(self, similarity: Similarity) -> None:
+    def prepare(self, train: Split) -> None:
+        similarity = train.required_similarity()
         self._graph = PairGraph(similarity, self.training.self_pairs)
         self._stream = Stream(len(similarity), self.batch, self.seed)
         self.state = {"stored": torch.zeros(len(similarity), self.bits)}

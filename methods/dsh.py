@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from benchmark import register_method
-from benchmark.deep import Codes, PairBlock, PairwiseMethod, Training, torch
+from benchmark import parameter, register_method
+from benchmark.deep import Codes, PairBlock, PairwiseMethod, torch
 
 
-@register_method("dsh", title="DSH", family="deep", input="images", needs="similarity", paper="Liu et al., CVPR 2016")
+@register_method("dsh", title="DSH", paper="Liu et al., CVPR 2016")
 class DSH(PairwiseMethod):
     """L = mean_ij [s D/2 + (1 - s) max(m - D, 0)/2] + a mean_i || |u_i| - 1 ||_1, D = ||u_i - u_j||^2, m = 2K.
 
@@ -15,19 +15,8 @@ class DSH(PairwiseMethod):
     """
 
     rate = 0.3  # by cross-validation: at the profile's rate it diverged on COCO
-
-    def __init__(
-        self,
-        bits: int,
-        seed: int = 0,
-        *,
-        margin: float = 2.0,  # m / K
-        quantization: float = 0.01,  # a
-        scaling: str = "center-l2",
-        training: Training | None = None,
-    ) -> None:
-        super().__init__(bits, seed, scaling=scaling, training=training)
-        self.margin, self.quantization = margin, quantization
+    margin: float = parameter(2.0, doc="m / K, of the squared distance; 2 in the paper")
+    quantization: float = parameter(0.01, search=[0, 0.001, 0.01, 0.1], doc="a; 0.01 in the paper")
 
     def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
         distance, similar = codes.squared_distance(), similarity.similar

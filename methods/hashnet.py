@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
-from benchmark import register_method
-from benchmark.deep import Codes, PairBlock, PairwiseMethod, Training, cross_entropy, torch
-
-ITERATIONS = 10_000  # of the published schedule, to which a shorter training's steps are stretched
-STAGE = 200  # iterations between two values of beta
+from benchmark import parameter, register_method
+from benchmark.deep import Codes, PairBlock, PairwiseMethod, cross_entropy, torch
 
 
-@register_method(
-    "hashnet",
-    title="HashNet",
-    family="deep",
-    input="images",
-    needs="similarity",
-    paper="Cao et al., ICCV 2017",
-)
+@register_method("hashnet", title="HashNet", paper="Cao et al., ICCV 2017")
 class HashNet(PairwiseMethod):
     """L = sum w_ij [softplus(t_ij) - s_ij t_ij] / sum w_ij, t_ij = (10/K) <h_i, h_j>, h = tanh(beta_t u).
 
@@ -28,26 +16,15 @@ class HashNet(PairwiseMethod):
     """
 
     rate = 3.0  # by cross-validation at 16 and 64 bits; perhaps since a sharper tanh passes less gradient
-
-    def __init__(
-        self,
-        bits: int,
-        seed: int = 0,
-        *,
-        growth: float = 0.005,  # of beta_t squared per iteration: 1 at the start, 7.14 at the end
-        scaling: str = "center-l2",
-        training: Training | None = None,
-    ) -> None:
-        super().__init__(bits, seed, scaling=scaling, training=training)
-        self.growth = growth
+    growth: float = parameter(0.005, search=[0, 0.001, 0.005, 0.02], doc="of beta_t^2 per iteration, as released")
+    logit_scale: float = parameter(1.0, search=[0.5, 1, 2], doc="of the logit, as a factor of the released 10/K")
 
     def beta(self, step: int) -> float:
-        """The sharpness of tanh at this step, the published schedule stretched over this training."""
-        iteration = step * ITERATIONS / self.training.steps
-        return math.sqrt(1 + self.growth * STAGE * (iteration // STAGE))
+        """The sharpness of tanh: the published 50 stages of 200 iterations, stretched over this training."""
+        return float(1 + self.growth * 200 * (step * 50 // self.training.steps)) ** 0.5
 
     def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
-        h = codes.tanh(self.beta(step))
         total, similar, dissimilar = similarity.whole.floored()
         weights = torch.where(similarity.similar > 0, total / similar, total / dissimilar)
-        return similarity.mean(cross_entropy(10 / self.bits * h.inner, similarity.similar), weights)
+        logit = self.logit_scale * 10 / self.bits * codes.tanh(self.beta(step)).inner
+        return similarity.mean(cross_entropy(logit, similarity.similar), weights)

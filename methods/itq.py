@@ -1,53 +1,30 @@
 """PCA-ITQ: rotate the principal components so that taking signs loses least (Gong & Lazebnik, CVPR 2011)."""
 
-from typing import Self
-
 import numpy as np
 
-from benchmark import Split, register_method
-from benchmark.shallow import encode_rows, principal_directions, signs
-from benchmark.shallow.scaling import FeatureScaling
+from benchmark import Split, parameter, register_method
+from benchmark.shallow import ProjectionMethod, principal_directions, signs, too_few_columns
 
 
-@register_method("itq", title="ITQ", family="unsupervised", paper="Gong & Lazebnik, CVPR 2011")
-class ITQ:
-    """Minimises ||B - V R||^2 over codes B and orthogonal R, V the top principal components.
+@register_method("itq", title="ITQ", paper="Gong & Lazebnik, CVPR 2011")
+class ITQ(ProjectionMethod):
+    """Minimises ||B - V R||^2 over codes B and orthogonal R, V the top principal components of the scaled rows."""
 
-    Parameters
-    ----------
-    iterations : int
-        Alternations of codes and rotation; 50 in the paper and in the authors' ITQ.m.
-    scaling : "center-l2", "center", "l2" or "none"
-        How features are scaled first; PCA then removes the mean of the scaled rows.
-    """
+    iterations: int = parameter(
+        50, search=[10, 50, 100], doc="alternations of codes and rotation; 50 in the paper and in the authors' ITQ.m"
+    )
+    unsupported = staticmethod(too_few_columns)
 
-    search_space = {"iterations": [10, 50, 100]}
-
-    def __init__(self, bits: int, seed: int = 0, *, iterations: int = 50, scaling: str = "center-l2") -> None:
-        self.bits, self.seed, self.iterations, self.scaling = bits, seed, iterations, scaling
-        self.scaler: FeatureScaling | None = None
-
-    @staticmethod
-    def unsupported(train: Split, bits: int) -> str | None:
-        dimension = None if train.features is None else train.features.shape[1]
-        if dimension is None or bits <= dimension:
-            return None
-        return f"{bits} bits need {bits} principal directions, but the features have {dimension} columns"
-
-    def fit(self, train: Split) -> Self:
-        scaler = FeatureScaling.fit(train.features, self.scaling)
-        rows = scaler.transform(train.features)
+    def learn(self, rows: np.ndarray, train: Split) -> None:
         mean, directions = principal_directions(rows, self.bits)
         components = rows @ directions - mean @ directions
         rotation = random_rotation(self.bits, self.seed)
         for _ in range(self.iterations):
             rotation = best_rotation(components, signs(components @ rotation))
         self.directions, self.offset = directions @ rotation, mean @ directions @ rotation
-        self.scaler = scaler
-        return self
 
-    def encode(self, split: Split) -> np.ndarray:
-        return encode_rows(split, self.scaler, lambda rows: rows @ self.directions - self.offset)
+    def project(self, rows: np.ndarray) -> np.ndarray:
+        return rows @ self.directions - self.offset
 
 
 def random_rotation(bits: int, seed: int) -> np.ndarray:

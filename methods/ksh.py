@@ -1,65 +1,36 @@
 """KSH, Supervised Hashing with Kernels: bits chosen greedily to explain pairs (Liu et al., CVPR 2012)."""
 
 import math
-from typing import Self
 
 import numpy as np
 
-from benchmark import Similarity, Split, UsageError, register_method
-from benchmark.shallow import encode_rows, fix_signs, gaussian, sample, signs, squared_distances
-from benchmark.shallow.scaling import FeatureScaling
+from benchmark import Similarity, Split, UsageError, parameter, register_method
+from benchmark.shallow import ProjectionMethod, fix_signs, gaussian, sample, signs, squared_distances
 
 
-@register_method("ksh", title="KSH", family="supervised", needs="similarity", paper="Liu et al., CVPR 2012")
-class KSH:
-    """Minimises ||(1/K) sum_r y_r y_r^T - S||^2, y_r = sign(Kbar a_r), one bit after the other.
+@register_method("ksh", title="KSH", needs="similarity", paper="Liu et al., CVPR 2012")
+class KSH(ProjectionMethod):
+    """Minimises ||(1/K) sum_r y_r y_r^T - S||^2, y_r = sign(Kbar a_r), one bit after the other."""
 
-    Parameters
-    ----------
-    anchors : int
-        Rows the kernel compares with; 300 in the paper and in the authors' KSH_demo.m.
-    pairs_among : int
-        Rows l whose l x l pairs are learned from; the paper uses 1,000 to 2,000. Cost and memory grow with l^2.
-    width : float or None
-        tau of exp(-d^2 / (2 tau)); None takes the mean squared distance to the anchors, as KSH_demo.m does.
-    scaling : "center-l2", "center", "l2" or "none"
-        How features are scaled first.
-    """
+    anchors: int = parameter(
+        300, search=[300, 1000], doc="rows the kernel compares with; 300 in the paper and in the authors' KSH_demo.m"
+    )
+    pairs_among: int = parameter(
+        2000, search=[1000, 2000], doc="rows l whose l x l pairs are learned from; the paper has 1,000 to 2,000"
+    )
+    width: float | None = parameter(
+        None, doc="tau of exp(-d^2 / (2 tau)); None: the mean squared distance to the anchors, as in KSH_demo.m"
+    )
 
-    search_space = {"anchors": [300, 1000], "pairs_among": [1000, 2000]}
-
-    def __init__(
-        self,
-        bits: int,
-        seed: int = 0,
-        *,
-        anchors: int = 300,
-        pairs_among: int = 2000,
-        width: float | None = None,
-        scaling: str = "center-l2",
-    ) -> None:
-        self.bits, self.seed, self.anchors, self.pairs_among = bits, seed, anchors, pairs_among
-        self.width, self.scaling = width, scaling
-        self.scaler: FeatureScaling | None = None
-
-    def fit(self, train: Split) -> Self:
-        if train.similarity is None:
-            raise UsageError("ksh: the training split has no similarity; give it labels or a pair list")
+    def learn(self, rows: np.ndarray, train: Split) -> None:
         rng = np.random.default_rng(self.seed)
-        scaler = FeatureScaling.fit(train.features, self.scaling)
-        rows = scaler.transform(train.features)
         self.anchor_rows = rows[sample(self.anchors, len(rows), rng)]
         distances = squared_distances(rows, self.anchor_rows)
         self.tau = self.width or float(distances.mean()) or 1.0
         kernel = gaussian(distances, 2 * self.tau)
         self.kernel_mean = kernel.mean(axis=0, dtype=np.float64)
-        items, pairs = learned_pairs(train.similarity, self.pairs_among, rng)
+        items, pairs = learned_pairs(train.required_similarity(), self.pairs_among, rng)
         self.projections = greedy_projections(kernel[items] - self.kernel_mean, pairs, self.bits)
-        self.scaler = scaler
-        return self
-
-    def encode(self, split: Split) -> np.ndarray:
-        return encode_rows(split, self.scaler, self.project)
 
     def project(self, rows: np.ndarray) -> np.ndarray:
         kernel = gaussian(squared_distances(rows, self.anchor_rows), 2 * self.tau)

@@ -1,86 +1,43 @@
 """SDH, Supervised Discrete Hashing: codes a linear classifier likes, learned bit by bit (Shen et al., CVPR 2015)."""
 
-from typing import Self
-
 import numpy as np
 
-from benchmark import Split, UsageError, register_method
-from benchmark.shallow import encode_rows, gaussian, sample, signs, squared_distances
-from benchmark.shallow.scaling import FeatureScaling
+from benchmark import Split, parameter, register_method
+from benchmark.shallow import ProjectionMethod, gaussian, sample, signs, squared_distances
 
 
-@register_method("sdh", title="SDH", family="supervised", needs="labels", paper="Shen et al., CVPR 2015")
-class SDH:
+@register_method("sdh", title="SDH", needs="labels", paper="Shen et al., CVPR 2015")
+class SDH(ProjectionMethod):
     """Minimises ||Y - B W||^2 + lambda ||W||^2 + nu ||B - Phi P||^2 over codes B, W and P.
 
     W classifies the codes, P predicts them from the kernel. Rows without a label say nothing about classes and
     are left out of training.
-
-    Parameters
-    ----------
-    anchors : int
-        Training rows the Gaussian kernel compares with; 1,000 in the paper and in demo_SDH.m.
-    iterations : int
-        Rounds of codes, classifier, projection; 5 in demo_SDH.m.
-    classifier_weight : float
-        lambda; 1 in the paper and in demo_SDH.m.
-    projection_weight : float
-        nu; 1e-5 in the paper and in demo_SDH.m.
-    ridge : float
-        Added to Phi^T Phi; 0.01 in the authors' RRC.m.
-    sigma : float or None
-        Of exp(-d^2 / (2 sigma^2)). demo_SDH.m has 0.4, for other features; None takes the mean distance of a
-        training row to its nearest anchor other than itself.
-    scaling : "center-l2", "center", "l2" or "none"
-        How features are scaled first.
     """
 
-    search_space = {"projection_weight": [1e-5, 1e-3, 1e-1], "classifier_weight": [0.1, 1.0, 10.0]}
+    anchors: int = parameter(
+        1000, doc="training rows the Gaussian kernel compares with; 1,000 in the paper and in demo_SDH.m"
+    )
+    iterations: int = parameter(5, doc="rounds of codes, classifier, projection; 5 in demo_SDH.m")
+    classifier_weight: float = parameter(1.0, search=[0.1, 1.0, 10.0], doc="lambda; 1 in the paper and in demo_SDH.m")
+    projection_weight: float = parameter(1e-5, search=[1e-5, 1e-3, 1e-1], doc="nu; 1e-5 in the paper and in demo_SDH.m")
+    ridge: float = parameter(0.01, doc="added to Phi^T Phi; 0.01 in the authors' RRC.m")
+    sigma: float | None = parameter(
+        None,
+        doc="of exp(-d^2 / (2 sigma^2)); 0.4 in demo_SDH.m, for other features; None: the mean distance of a training "
+        "row to its nearest anchor other than itself",
+    )
 
-    def __init__(
-        self,
-        bits: int,
-        seed: int = 0,
-        *,
-        anchors: int = 1000,
-        iterations: int = 5,
-        classifier_weight: float = 1.0,
-        projection_weight: float = 1e-5,
-        ridge: float = 0.01,
-        sigma: float | None = None,
-        scaling: str = "center-l2",
-    ) -> None:
-        self.bits, self.seed, self.anchors, self.iterations = bits, seed, anchors, iterations
-        self.classifier_weight, self.projection_weight, self.ridge = (
-            classifier_weight,
-            projection_weight,
-            ridge,
-        )
-        self.sigma, self.scaling = sigma, scaling
-        self.scaler: FeatureScaling | None = None
-
-    @staticmethod
-    def unsupported(train: Split, bits: int) -> str | None:
-        labelled = train.labels is not None and train.labels.any()
-        return None if labelled else "SDH learns from class labels, but no training row has one"
-
-    def fit(self, train: Split) -> Self:
-        reason = self.unsupported(train, self.bits)
-        if reason or train.features is None or train.labels is None:
-            raise UsageError(f"sdh: {reason or 'the training split has no features'}")
-        rng = np.random.default_rng(self.seed)
-        labelled = train.labels.any(axis=1)
-        scaler = FeatureScaling.fit(train.features, self.scaling)
-        rows = scaler.transform(train.features[labelled])
+    def learn(self, rows: np.ndarray, train: Split) -> None:
+        labels = train.required_labels()
+        labelled = labels.any(axis=1)
+        rows, rng = rows[labelled], np.random.default_rng(self.seed)
         chosen = sample(self.anchors, len(rows), rng)
         self.anchor_rows = rows[chosen]
         distances = squared_distances(rows, self.anchor_rows)
         self.width = 2 * (self.sigma or nearest_anchor(distances, chosen)) ** 2
         phi = with_bias(gaussian(distances, self.width))
         codes = signs(rng.standard_normal((len(rows), self.bits)))
-        self.projection = self.alternate(phi, train.labels[labelled].astype(np.float64), codes)
-        self.scaler = scaler
-        return self
+        self.projection = self.alternate(phi, labels[labelled].astype(np.float64), codes)
 
     def alternate(self, phi: np.ndarray, targets: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Classifier, codes and projection in turn (G-, B- and F-step), round by round; returns the projection P."""
@@ -94,9 +51,6 @@ class SDH:
             codes = best_codes(codes, classifier, pull)
             projection = linalg.cho_solve(factor, phi.T @ codes.astype(np.float64))
         return projection
-
-    def encode(self, split: Split) -> np.ndarray:
-        return encode_rows(split, self.scaler, self.project)
 
     def project(self, rows: np.ndarray) -> np.ndarray:
         return with_bias(gaussian(squared_distances(rows, self.anchor_rows), self.width)) @ self.projection

@@ -1,49 +1,30 @@
 """SH, Spectral Hashing: the smoothest waves on a box around the data (Weiss et al., NIPS 2008)."""
 
-from typing import Self
-
 import numpy as np
 
 from benchmark import Split, register_method
-from benchmark.shallow import encode_rows, principal_directions
-from benchmark.shallow.scaling import FeatureScaling
+from benchmark.shallow import ProjectionMethod, principal_directions
 
 
-@register_method("sh", title="SH", family="unsupervised", paper="Weiss et al., NIPS 2008")
-class SH:
+@register_method("sh", title="SH", paper="Weiss et al., NIPS 2008")
+class SH(ProjectionMethod):
     """Bits are signs of the Laplacian's eigenfunctions on a box along the principal directions.
 
     There is nothing to tune and nothing random: `seed` has no effect. More bits than columns are no obstacle,
     as a direction may carry several waves.
-
-    Parameters
-    ----------
-    scaling : "center-l2", "center", "l2" or "none"
-        How features are scaled first.
     """
 
-    def __init__(self, bits: int, seed: int = 0, *, scaling: str = "center-l2") -> None:
-        self.bits, self.seed, self.scaling = bits, seed, scaling
-        self.scaler: FeatureScaling | None = None
-
-    def fit(self, train: Split) -> Self:
-        scaler = FeatureScaling.fit(train.features, self.scaling)
-        rows = scaler.transform(train.features)
-        _, self.directions = principal_directions(rows, min(self.bits, scaler.dimension))
+    def learn(self, rows: np.ndarray, train: Split) -> None:
+        _, self.directions = principal_directions(rows, min(self.bits, rows.shape[1]))
         components = rows @ self.directions
         margin = np.finfo(np.float32).eps  # a direction without spread still has a box
         low, high = components.min(axis=0) - margin, components.max(axis=0) + margin
         chosen, waves = smoothest_waves(high - low, self.bits)
         self.directions, self.low = self.directions[:, chosen], low[chosen]
         self.frequencies = waves * np.pi / (high - low)[chosen]
-        self.scaler = scaler
-        return self
 
-    def encode(self, split: Split) -> np.ndarray:
-        return encode_rows(split, self.scaler, self.eigenfunctions)
-
-    def eigenfunctions(self, rows: np.ndarray) -> np.ndarray:
-        """cos(k pi (v - low) / range): outside the box they go on as waves."""
+    def project(self, rows: np.ndarray) -> np.ndarray:
+        """The eigenfunctions cos(k pi (v - low) / range): outside the box they go on as waves."""
         return np.cos((rows @ self.directions - self.low) * self.frequencies)
 
 

@@ -1,48 +1,26 @@
 """SpH, Spherical Hashing: bits are balls, balanced and pairwise independent (Heo et al., CVPR 2012)."""
 
-from typing import Self
-
 import numpy as np
 
-from benchmark import Split, register_method
-from benchmark.shallow import encode_rows, sample, squared_distances
-from benchmark.shallow.scaling import FeatureScaling
+from benchmark import Split, parameter, register_method
+from benchmark.shallow import ProjectionMethod, sample, squared_distances
 
 
-@register_method("sph", title="SpH", family="unsupervised", paper="Heo et al., CVPR 2012")
-class SpH:
+@register_method("sph", title="SpH", paper="Heo et al., CVPR 2012")
+class SpH(ProjectionMethod):
     """Bit = inside a ball that holds half of the training rows, any two balls sharing a quarter of them.
 
     Ranked by the plain Hamming distance like every method here; the paper also proposes a spherical one.
-
-    Parameters
-    ----------
-    rounds : int
-        Most moves of the centres; the paper moves until the tolerances hold, which on some data is never.
-    mean_tolerance, deviation_tolerance : float
-        Of the shared quarters, as parts of n / 4: 0.1 and 0.15 in the paper.
-    scaling : "center-l2", "center", "l2" or "none"
-        How features are scaled first.
     """
 
-    def __init__(
-        self,
-        bits: int,
-        seed: int = 0,
-        *,
-        rounds: int = 100,
-        mean_tolerance: float = 0.1,
-        deviation_tolerance: float = 0.15,
-        scaling: str = "center-l2",
-    ) -> None:
-        self.bits, self.seed, self.rounds, self.scaling = bits, seed, rounds, scaling
-        self.mean_tolerance, self.deviation_tolerance = mean_tolerance, deviation_tolerance
-        self.scaler: FeatureScaling | None = None
+    rounds: int = parameter(
+        100, doc="most moves of the centres; the paper moves until the tolerances hold, which on some data is never"
+    )
+    mean_tolerance: float = parameter(0.1, doc="of the shared quarters' mean, as part of n / 4; the paper's")
+    deviation_tolerance: float = parameter(0.15, doc="of their standard deviation, as part of n / 4; the paper's")
 
-    def fit(self, train: Split) -> Self:
+    def learn(self, rows: np.ndarray, train: Split) -> None:
         rng = np.random.default_rng(self.seed)
-        scaler = FeatureScaling.fit(train.features, self.scaling)
-        rows = scaler.transform(train.features)
         centres = np.stack([rows[sample(5, len(rows), rng)].mean(axis=0) for _ in range(self.bits)])
         for _ in range(self.rounds):
             distances = squared_distances(rows, centres)
@@ -52,8 +30,6 @@ class SpH:
             centres = centres + repulsion(centres, shared)
         self.centres = centres
         self.radii = np.median(squared_distances(rows, centres), axis=0)
-        self.scaler = scaler
-        return self
 
     def balanced(self, shared: np.ndarray) -> bool:
         """Whether the pairs of balls share a quarter, within the tolerances."""
@@ -62,8 +38,8 @@ class SpH:
             return True
         return bool(np.abs(pairs).mean() <= self.mean_tolerance and pairs.std() <= self.deviation_tolerance)
 
-    def encode(self, split: Split) -> np.ndarray:
-        return encode_rows(split, self.scaler, lambda rows: self.radii - squared_distances(rows, self.centres))
+    def project(self, rows: np.ndarray) -> np.ndarray:
+        return self.radii - squared_distances(rows, self.centres)
 
 
 def overlaps(inside: np.ndarray) -> np.ndarray:

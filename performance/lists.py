@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmark.data.lists import read_list
+from benchmark.data.list_files import read_list
 from benchmark.registry import get_dataset
 
 ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "paper_lists.tar.xz"

@@ -56,7 +56,7 @@ def runnable(method: DeepMethod, train: Split) -> tuple[Callable[[], object], Ca
     """Two actions: the loss and its gradient on given outputs, and the next training step."""
     assert train.similarity is not None
     assembled, rows = assemble(method, train)
-    method.prepare(train.similarity)
+    method.prepare(train)
     run = start(method, assembled.network.train(), torch.device("cpu"))
     items, target = method.draw(0)
     outputs = torch.randn(len(items), method.bits, generator=torch.Generator().manual_seed(0), requires_grad=True)

@@ -159,24 +159,25 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
 # From words to things
 
 
-def load_plugins(args: argparse.Namespace) -> list[str]:
-    from benchmark.registry import load_plugin
+def load_plugins(args: argparse.Namespace) -> None:
+    """Make the methods and data sets of --plugin files known."""
+    from benchmark.registry import datasets, load_plugin, methods
 
-    paths = [os.path.realpath(path) for path in args.plugin]
-    for path, word in zip(paths, args.plugin, strict=True):
+    for path in args.plugin:
         if not os.path.isfile(path):
-            raise UsageError(f"plugin file {word} does not exist, or is no file")
+            raise UsageError(f"plugin file {path} does not exist, or is no file")
+        before = {*methods.names_unloaded(), *datasets.names_unloaded()}
         load_plugin(path)
-        if not _registers(path):
+        if before == {*methods.names_unloaded(), *datasets.names_unloaded()} and not _holds_plugins(path):
             raise UsageError(f"plugin file {path} registers nothing: put @register_method(...) above a class")
-    return paths
 
 
-def _registers(path: str) -> bool:
-    """Whether the file, or a module that it imports, has a class that is registered."""
+def _holds_plugins(path: str) -> bool:
+    """Whether a file that was loaded before has a class that is registered."""
     from benchmark.contracts import DatasetInfo, MethodInfo
 
-    modules = [one for one in sys.modules.values() if getattr(one, "__file__", None) == path]
+    file = os.path.realpath(path)
+    modules = [one for one in sys.modules.values() if getattr(one, "__file__", None) == file]
     found = [getattr(thing, "info", None) for module in modules for thing in vars(module).values()]
     return any(isinstance(info, (MethodInfo, DatasetInfo)) for info in found)
 
@@ -247,12 +248,12 @@ def check_results(args: argparse.Namespace) -> None:
         raise UsageError(f"results folder {args.results} does not exist; name one by --results, or run something first")
 
 
-def options_of(args: argparse.Namespace, plugins: Sequence[str]) -> Options:
+def options_of(args: argparse.Namespace) -> Options:
     """How to run, as the arguments say."""
     from benchmark.execution.options import Options, visible_gpus
 
     limits = (args.jobs, args.threads, args.timeout, args.memory)
-    return Options(*limits, plugins, visible_gpus(), args.allow_overlap, args.dask)
+    return Options(*limits, visible_gpus(), args.allow_overlap, args.dask)
 
 
 def _sweep(words: Sequence[str] | None) -> tuple[str, str, list[Any]] | None:

@@ -50,10 +50,8 @@ def _one(cls: Any) -> list[str]:
 
 def _parameter(info: MethodInfo, name: str) -> list[str]:
     """One line, and a second where values are worth searching."""
-    told = getattr(info, "declared", {}).get(name)
-    default = info.parameters[name]
-    kind = told.expected if told else type(default).__name__
-    lines = [f"{name} = {default!r} ({kind})" + (f": {told.doc}" if told and told.doc else "")]
-    if told and told.search:
+    told = info.declared[name]
+    lines = [f"{name} = {told.default!r} ({told.expected})" + (f": {told.doc}" if told.doc else "")]
+    if told.search:
         lines.append(f"    tune searches {', '.join(map(repr, told.search))}")
     return lines

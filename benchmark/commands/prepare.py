@@ -1,4 +1,4 @@
-"""`run_all.py prepare NAME`: what a data set has and lacks on disk, then its lists, audit and features.
+"""`run_all.py prepare --datasets NAME`: what a data set has and lacks on disk, then its lists, audit and features.
 
 Everything it makes is kept in the cache, so that it can be interrupted and goes on where it stopped;
 `--dry-run` only reports. The work itself is done by the data set, the audit and the feature cache.
@@ -7,21 +7,20 @@ Everything it makes is kept in the cache, so that it can be interrupted and goes
 from __future__ import annotations
 
 import argparse
-import contextlib
 import shutil
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from benchmark.commands import arguments
+from benchmark.commands.bars import shown_progress
 from benchmark.contracts import HashDataset, Splits
-from benchmark.data.audit import audit, render
+from benchmark.data.audit import audit, audit_text
 from benchmark.data.cache import cache_dir
-from benchmark.data.feature_cache import Progress, extract, feature_folder
+from benchmark.data.data_root import PUBLISHED, Piece
+from benchmark.data.drawn_lists import CLASS_NAMES, MANIFEST
+from benchmark.data.feature_cache import extract, feature_folder
 from benchmark.data.hashing import file_hash
-from benchmark.data.lists import read_list
-from benchmark.data.official import MANIFEST, PUBLISHED, Piece
+from benchmark.data.list_files import read_list
 from benchmark.errors import UsageError
 from benchmark.execution.grid import DatasetChoice
 
@@ -29,7 +28,7 @@ HELP = "say what a data set lacks, build its lists and features"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="+", metavar="DATASET", help="names, or lists:DIR, folder:DIR, ...")
+    add_names(parser)
     arguments.add_data(parser)
     arguments.add_plugin(parser)
     parser.add_argument("--lists", type=Path, metavar="DIR", help="also write the drawn lists there, with their hashes")
@@ -37,9 +36,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only report what is there and what is missing")
 
 
+def add_names(parser: argparse.ArgumentParser) -> None:
+    """Data sets by --datasets, as `run` takes them, or as bare words."""
+    parser.add_argument("names", nargs="*", metavar="DATASET", help="names, or lists:DIR, folder:DIR, ...")
+    parser.add_argument("--datasets", nargs="+", default=[], metavar="NAME", help="the same")
+
+
+def chosen_names(args: argparse.Namespace) -> list[str]:
+    names = [*args.names, *args.datasets]
+    if not names:
+        raise UsageError("no data set named: give --datasets NAME, e.g. --datasets coco")
+    return names
+
+
 def run(args: argparse.Namespace) -> int:
     arguments.load_plugins(args)
-    return max(_prepare(choice, args) for choice in arguments.dataset_choices(args, args.names, check=False))
+    choices = arguments.dataset_choices(args, chosen_names(args), check=False)
+    with shown_progress():
+        return max(_prepare(choice, args) for choice in choices)
 
 
 def _prepare(choice: DatasetChoice, args: argparse.Namespace) -> int:
@@ -57,7 +71,7 @@ def _prepare(choice: DatasetChoice, args: argparse.Namespace) -> int:
         _show_lists(dataset, args.lists)
     splits = dataset.load()
     found = audit(splits, dataset.map_cutoff, args.allow_overlap)
-    print(render(found))
+    print(audit_text(found))
     if found.errors:
         return 1
     if choice.backbone and not args.no_features:
@@ -97,39 +111,22 @@ def _show_lists(dataset: Any, target: Path | None) -> None:
         verdict = f"as published ({known})" if known else f"sha256 {digest[:16]}..."
         print(f"  list     {part}: {path}, {len(read_list(path)):,} rows, {verdict}")
     if target is not None:
-        target.mkdir(parents=True, exist_ok=True)
-        folder = files["train"].parent
-        for path in {*files.values(), *folder.glob("classes.txt"), *folder.glob(MANIFEST)}:
-            shutil.copyfile(path, target / path.name)
+        _copy_lists(files, target)
         print(f"  written to {target}; read them again by lists:{target}")
+
+
+def _copy_lists(files: dict[str, Path], target: Path) -> None:
+    folder = files["train"].parent
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for path in {*files.values(), *folder.glob(CLASS_NAMES), *folder.glob(MANIFEST)}:
+            shutil.copyfile(path, target / path.name)
+    except OSError as error:
+        raise UsageError(f"--lists {target}: lists cannot be written there: {error.strerror or error}") from None
 
 
 def _features(choice: DatasetChoice, splits: Splits) -> None:
     backbone, weights, partial = str(choice.backbone), choice.weights, choice.partial_weights
     folder = feature_folder(choice.dataset, splits, backbone, weights, partial=partial)
-    with _bar(f"features of {backbone}") as progress:
-        extract(choice.dataset, splits, backbone, weights, partial=partial, progress=progress)
+    extract(choice.dataset, splits, backbone, weights, partial=partial)
     print(f"  features {backbone}: {folder.relative_to(cache_dir())} in the cache {cache_dir()}")
-
-
-@contextlib.contextmanager
-def _bar(title: str) -> Iterator[Progress]:
-    """A progress bar on a terminal, else a plain line for every tenth of the work."""
-    if sys.stderr.isatty():
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
-
-        columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Bar(*columns) as bar:
-            task = bar.add_task(title, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
-        return
-    shown = 0
-
-    def line(done: int, total: int) -> None:
-        nonlocal shown
-        if done * 10 // total > shown:
-            shown = done * 10 // total
-            print(f"  {title}: {done:,} of {total:,}", flush=True)
-
-    yield line

@@ -38,8 +38,8 @@ def run(args: argparse.Namespace) -> int:
     from benchmark.execution.plan import plan, to_run, without_rows
     from benchmark.execution.store import Store
 
-    plugins = arguments.load_plugins(args)
-    options = arguments.options_of(args, plugins)
+    arguments.load_plugins(args)
+    options = arguments.options_of(args)
     grid, store = arguments.grid_of(args), Store(args.results)
     planned = plan(grid, store)
     todo = to_run(planned, again_of(args))

@@ -45,7 +45,8 @@ def run(args: argparse.Namespace) -> int:
     if args.sweep or args.tuned:
         raise UsageError("tune: --sweep and --tuned choose parameters, which is what tune is for; leave them out")
     check_writable("--out", args.out)
-    options = arguments.options_of(args, arguments.load_plugins(args))
+    arguments.load_plugins(args)
+    options = arguments.options_of(args)
     grid, store = arguments.grid_of(args), Store(args.results / "tune")
     tried = trials(grid, store, args.trials, args.folds)
     planned = [one for trial in tried for one in trial.cells]

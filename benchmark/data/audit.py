@@ -2,18 +2,20 @@
 
 Sizes, duplicates, query rows inside the database, training rows outside it, unlabelled rows, class histogram
 and its head, middle and tail, the fraction of similar pairs, and the MAP that a random ranking would get. A
-wrong split is an error, a doubtful one a warning. Nothing is repaired here.
+wrong split is an error, a doubtful one a warning. Nothing is repaired here. When two rows are the same image is
+decided by `benchmark.data.row_identity`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from benchmark.contracts import Split, Splits
+from benchmark.data.row_identity import RowIdentity, row_keys
 from benchmark.evaluation.counting import count
 from benchmark.evaluation.metrics import chance_map
 
@@ -31,6 +33,7 @@ class PartAudit:
     unlabelled: int | None  # None where there are no labels
     labels_per_row: float | None
     class_counts: list[int] | None
+    same_bytes: int | None = None  # files whose bytes occurred before under another name; None without files
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Audit:
 
     parts: dict[str, PartAudit]
     classes: int | None
-    overlap: int | None  # query rows that are database rows too, by name
+    overlap: int | None  # query rows that are database rows too
     same_features: int | None  # query rows whose features equal those of a database row
     train_in_query: int | None
     train_outside_database: int | None
@@ -52,6 +55,8 @@ class Audit:
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    overlap_by_base_name: int | None = None  # of those of `overlap`, how many can be compared by base name only
+    same_bytes: int | None = None  # query files whose bytes are those of a database file of another name
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -59,16 +64,15 @@ class Audit:
 
 def audit(splits: Splits, map_cutoff: int, allow_overlap: bool = False) -> Audit:
     """Examine the splits; with `allow_overlap`, queries inside the database are a warning."""
-    parts = {name: _audit_part(split) for name, split in splits.parts().items()}
+    rows = {name: RowIdentity.of(split) for name, split in splits.parts().items()}
+    parts = {name: _audit_part(split, rows[name]) for name, split in splits.parts().items()}
     counts = parts["train"].class_counts
     labels = splits.query.labels
     found = Audit(
         parts=parts,
         classes=None if labels is None else labels.shape[1],
-        overlap=_shared(splits.query, splits.database),
-        same_features=_same_features(splits.query.features, splits.database.features),
-        train_in_query=_shared(splits.train, splits.query),
-        train_outside_database=_outside(splits.train, splits.database),
+        **_common_rows(rows),
+        same_features=_same_features(splits, rows),
         similar_pairs=_similar_pairs(splits.train),
         groups={} if counts is None else class_groups(counts),
         map_cutoff=map_cutoff,
@@ -80,42 +84,50 @@ def audit(splits: Splits, map_cutoff: int, allow_overlap: bool = False) -> Audit
     return found
 
 
-def _audit_part(split: Split) -> PartAudit:
+def _audit_part(split: Split, rows: RowIdentity) -> PartAudit:
     duplicates = None if split.ids is None else len(split) - len(set(split.ids))
+    same_bytes = _same_bytes_within(rows)
     if split.labels is None:
-        return PartAudit(len(split), duplicates, None, None, None)
+        return PartAudit(len(split), duplicates, None, None, None, same_bytes)
     per_row = split.labels.sum(axis=1)
     mean = float(per_row.mean()) if len(split) else 0.0
-    return PartAudit(len(split), duplicates, int((per_row == 0).sum()), mean, split.labels.sum(axis=0).tolist())
+    counts = split.labels.sum(axis=0).tolist()
+    return PartAudit(len(split), duplicates, int((per_row == 0).sum()), mean, counts, same_bytes)
 
 
-def _shared(one: Split, other: Split) -> int | None:
-    if one.ids is None or other.ids is None:
+def _same_bytes_within(rows: RowIdentity) -> int | None:
+    """How many files have the bytes of another one of the same part."""
+    if not rows.files or rows.contents is None or rows.ids is None:
         return None
-    names = set(other.ids)
-    return sum(name in names for name in one.ids)
+    files = {name: content for name, content in zip(rows.ids, rows.contents, strict=True) if content is not None}
+    return len(files) - len(set(files.values()))
 
 
-def _outside(train: Split, database: Split) -> int | None:
-    shared = _shared(train, database)
-    return None if shared is None else len(train) - shared
+def _common_rows(rows: Mapping[str, RowIdentity]) -> dict[str, Any]:
+    """How many rows two parts have in common, of those pairs of parts that should, or should not, have any."""
+    train, query, database = rows["train"], rows["query"], rows["database"]
+    overlap, kept = query.shared_with(database), train.shared_with(database)
+    alike = query.same_content(database) if query.files and overlap is not None else None
+    return {
+        "overlap": _number_of(overlap),
+        "overlap_by_base_name": None if overlap is None else _number_of(query.shared_base_names(database)),
+        "same_bytes": None if alike is None else _number_of(alike & ~np.asarray(overlap)),
+        "train_in_query": _number_of(train.shared_with(query)),
+        "train_outside_database": None if kept is None else _number_of(~kept),
+    }
 
 
-def _row_keys(features: np.ndarray) -> np.ndarray:
-    """Equal rows have equal keys, others almost surely not: exact arithmetic modulo 2^64 over the rows'
-    bits."""
-    multipliers = np.random.default_rng(0).integers(1, 2**63, features.shape[1], np.uint64) | np.uint64(1)
-    keys = np.empty(len(features), np.uint64)
-    for start in range(0, len(features), 4096):
-        block = np.ascontiguousarray(features[start : start + 4096], np.float32) + np.float32(0)  # -0 equals 0
-        keys[start : start + 4096] = (block.view(np.uint32) * multipliers).sum(axis=1, dtype=np.uint64)
-    return keys
+def _number_of(rows: np.ndarray | None) -> int | None:
+    return None if rows is None else int(rows.sum())
 
 
-def _same_features(query: np.ndarray | None, database: np.ndarray | None) -> int | None:
+def _same_features(splits: Splits, rows: Mapping[str, RowIdentity]) -> int | None:
+    query, database = splits.query.features, splits.database.features
     if query is None or database is None or query.shape[1] != database.shape[1]:
         return None
-    return int(np.isin(_row_keys(query), _row_keys(database)).sum())
+    if rows["query"].files or rows["database"].files:  # their contents are known by the files
+        return _number_of(np.isin(row_keys(query), row_keys(database)))
+    return _number_of(rows["query"].same_content(rows["database"]))
 
 
 def _similar_pairs(train: Split) -> float | None:
@@ -163,6 +175,8 @@ def _judge(found: Audit, allow_overlap: bool) -> None:
             errors.append(f"{name} is empty")
         if part.duplicates:
             warnings.append(f"{part.duplicates:,} duplicate rows in {name}")
+        if part.same_bytes:
+            warnings.append(f"{part.same_bytes:,} images of {name} have the bytes of another one, under another name")
         if part.unlabelled:
             warnings.append(f"{part.unlabelled:,} of {part.rows:,} rows in {name} have no label")
     if found.overlap:
@@ -172,6 +186,13 @@ def _judge(found: Audit, allow_overlap: bool) -> None:
         )
     elif found.same_features:
         warnings.append(f"{found.same_features:,} query rows have the features of a database row")
+    if found.overlap_by_base_name:
+        warnings.append(
+            f"{found.overlap_by_base_name:,} of these were compared by base name only: path prefixes differ between "
+            "query and database, and the files are not here to compare"
+        )
+    if found.same_bytes:
+        warnings.append(f"{found.same_bytes:,} query images have the bytes of a database image of another name")
     if found.train_in_query:
         warnings.append(f"{found.train_in_query:,} training rows are query rows too")
     if found.train_outside_database:
@@ -181,7 +202,7 @@ def _judge(found: Audit, allow_overlap: bool) -> None:
         warnings.append(f"{len(absent)} of {found.classes} classes have no training row")
 
 
-def render(found: Audit) -> str:
+def audit_text(found: Audit) -> str:
     """The audit as text for a terminal: sizes, what is wrong or doubtful, the skew, and the level of
     chance."""
     lines = [f"  {'':10}{'rows':>9}{'duplicates':>12}{'unlabelled':>12}{'labels/row':>12}"]
@@ -197,7 +218,7 @@ def render(found: Audit) -> str:
         f"MAP@{found.map_cutoff} of a random ranking": "-" if found.chance_map is None else f"{found.chance_map:.4f}",
     }
     lines += [f"  {name}: {value}" for name, value in facts.items()]
-    lines += _render_classes(found)
+    lines += _class_lines(found)
     for kind in ("errors", "warnings", "notes"):
         lines += [f"  {kind[:-1]}: {text}" for text in getattr(found, kind)]
     return "\n".join(lines)
@@ -207,7 +228,7 @@ def _number(value: int | None) -> str:
     return "-" if value is None else f"{value:,}"
 
 
-def _render_classes(found: Audit) -> list[str]:
+def _class_lines(found: Audit) -> list[str]:
     """Training images per class, by group where there are groups."""
     counts = found.parts["train"].class_counts
     if not counts:

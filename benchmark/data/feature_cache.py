@@ -1,10 +1,12 @@
 """Deep features of images, computed once and kept: `extract` adds them to a data set's splits.
 
-The cache is a folder per data set revision, backbone, weights, cut and transform. Rows are computed in
-chunks, each written whole or not at all under a name that carries its checksum; an interrupted run goes on
-with the chunks that are missing. The finished table is one memory-mapped file beside its sha256. A lock lets
-one process work at a time. Decoding and resizing happen in worker processes, so that the backbone never waits
-for them. Which features a method gets, and how they are scaled, is decided elsewhere.
+The cache is a folder per data set revision, content of the images, backbone, weights, cut, transform and the code
+that makes features. Rows are computed in chunks, each written whole or not at all under a name that carries its
+checksum; an interrupted run goes on with the chunks that are missing. The finished table is one memory-mapped
+file beside its sha256: its size, header and some rows are looked at whenever it is opened, all of it where that
+costs next to nothing, where its signature has changed, and once a week. A lock lets one process work at a time.
+Decoding and resizing happen in worker processes, so that the backbone never waits for them. Which features a
+method gets, and how they are scaled, is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -23,15 +26,17 @@ from typing import Any, Literal
 import numpy as np
 
 from benchmark.contracts import HashDataset, Images, Splits
-from benchmark.data.cache import cache_dir, locked, replacing
-from benchmark.data.hashing import file_hash
-from benchmark.data.images import Transform
+from benchmark.data.cache import cache_dir, locked, read_note, replacing, tell, write_note
+from benchmark.data.hashing import CHEAP, WEEK, code_hash, hashed_now, is_trusted, joined_hash, object_hash, signature
+from benchmark.data.images import Transform, _as_rgb, content_hashes, read_image
+from benchmark.deep import backbones
 from benchmark.deep.backbones import Backbone, has_last, load_backbone, transform_of, weights_id
 from benchmark.errors import UsageError
 
-Cut = Literal["penultimate", "trunk"]
-Progress = Callable[[int, int], None]  # rows done, rows in all
-CACHE_VERSION = 1
+FeatureCut = Literal["penultimate", "trunk"]
+CACHE_VERSION = 2
+TABLE, NOTE = "features.npy", "features.note"
+SAMPLE = 64  # rows looked at whenever a table is opened
 CHUNK = 256
 BATCH = 64  # divides CHUNK, so that a row meets the same batch however often the work was interrupted
 WIDE = 4096  # wider rows are kept as float16: a trunk of VGG-16 has 25,088 columns
@@ -51,13 +56,12 @@ def extract(
     splits: Splits,
     backbone: str,
     weights: str | Path | None = None,
-    cut: Cut = "penultimate",
+    cut: FeatureCut = "penultimate",
     cache: Path | None = None,
     *,
     partial: bool = False,
     workers: int | None = None,
     threads: int | None = None,
-    progress: Progress | None = None,
     client: Any = None,
 ) -> Splits:
     """The same splits with the features of `backbone`, from the cache where they are there.
@@ -66,23 +70,33 @@ def extract(
     `client` its workers decode and compute, each whole chunks; this side writes them.
 
     A training image that is a database image too is computed once. Broken images are UsageErrors that name
-    the file and its list line.
+    the file and its list line. Features that the splits have already are replaced: whoever calls this has
+    decided that the images go first.
     """
     folder = feature_folder(dataset, splits, backbone, weights, cut, cache, partial)
     rows = _unique_rows(splits, dataset.name)
     table = _open_table(folder, len(rows.source))
     if table is None:
-        with locked(folder / "features"):
+        with _writing(folder), locked(folder / "features"):
             table = _open_table(folder, len(rows.source))  # another process may have finished meanwhile
             if table is None:
                 with _torch_threads(threads):
                     source = (backbone, weights, partial)
                     made = _chunks_on(client, rows, source, cut) if client else _chunks(rows, source, cut, workers)
-                    table = _make_table(folder, len(rows.source), made, progress)
+                    table = _make_table(folder, len(rows.source), made, f"features of {backbone}")
     parts: dict[str, Any] = {
         name: split.with_features(_take(table, rows.positions[name])) for name, split in splits.parts().items()
     }
     return replace(splits, **parts)
+
+
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        raise UsageError(f"features cannot be kept in {folder}: {reason}; make room, or set HASHBENCH_CACHE") from None
 
 
 def feature_folder(
@@ -90,7 +104,7 @@ def feature_folder(
     splits: Splits,
     backbone: str,
     weights: str | Path | None = None,
-    cut: Cut = "penultimate",
+    cut: FeatureCut = "penultimate",
     cache: Path | None = None,
     partial: bool = False,
 ) -> Path:
@@ -102,6 +116,7 @@ def feature_folder(
         "weights": weights_id(backbone, weights, partial),
         "cut": cut if has_last(backbone) else "penultimate",
         "transform": transform_of(backbone).as_dict(),
+        "code": [object_hash(read_image, _as_rgb, Transform, _features), code_hash(Path(backbones.__file__))],
     }
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
     return (cache or cache_dir() / "features") / key
@@ -113,6 +128,9 @@ def _rows_hash(splits: Splits) -> str:
         digest.update(f"{name} {len(split)}\n".encode())
         if split.ids is not None:
             digest.update("\n".join(split.ids).encode("utf-8", "surrogateescape"))
+        contents = content_hashes(split.images)
+        if contents is not None:
+            digest.update(joined_hash(contents).encode())
     return digest.hexdigest()
 
 
@@ -145,33 +163,62 @@ def _take(table: np.ndarray, positions: np.ndarray) -> np.ndarray:
 
 def _open_table(folder: Path, rows: int) -> np.ndarray | None:
     """The finished table, or None where there is none or it is not what was written."""
-    try:
-        note = json.loads((folder / "features.json").read_text())
-        if file_hash(folder / "features.npy") != note["sha256"]:
-            return None
-        table: np.ndarray = np.load(folder / "features.npy", mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, KeyError):
+    note = read_note(folder / NOTE)
+    if note is None:
         return None
-    return table if len(table) == rows else None
+    try:
+        status = (folder / TABLE).stat()
+        table: np.ndarray = np.load(folder / TABLE, mmap_mode="r", allow_pickle=False)
+        if table.shape != (rows, note["columns"]) or not _looks_sound(table):
+            return None
+        if _is_due(note, status) and not verify_table(folder):
+            return None
+    except (OSError, ValueError, EOFError):  # gone, cut short, or no table at all
+        return None
+    return table
+
+
+def _looks_sound(table: np.ndarray) -> bool:
+    """Whether some rows, evenly spread, are numbers."""
+    return bool(np.isfinite(table[np.linspace(0, len(table) - 1, min(SAMPLE, len(table)), dtype=np.int64)]).all())
+
+
+def _is_due(note: dict[str, Any], status: os.stat_result) -> bool:
+    """Whether all of the table has to be read: that costs nothing, it may have changed, or it is a week ago."""
+    entry = note["entry"]
+    recent = 0 <= time.time_ns() - entry[1] < WEEK
+    return status.st_size <= CHEAP or not is_trusted(entry, signature(status)) or not recent
+
+
+def verify_table(folder: Path) -> bool:
+    """Read all of a finished table; whether it is what was written. When that was is remembered."""
+    note = read_note(folder / NOTE)
+    if note is None:
+        return False
+    tell(f"verifying features {folder.name[:8]}", 0, 0)
+    found = hashed_now(str(folder / TABLE))
+    if found[2] != note["entry"][2]:
+        return False
+    write_note(folder / NOTE, {**note, "entry": found})
+    return True
 
 
 Weights = tuple[str, str | Path | None, bool]  # backbone, its weights, whether for a part of it only
 Chunks = Callable[[list[int]], Iterator[tuple[int, np.ndarray]]]  # first rows wanted -> each with its chunk
 
 
-def _make_table(folder: Path, total: int, made: Chunks, progress: Progress | None) -> np.ndarray:
+def _make_table(folder: Path, total: int, made: Chunks, what: str) -> np.ndarray:
     starts = range(0, total, CHUNK)
     done = {start: path for start in starts if (path := _find_chunk(folder, start)) is not None}
     counted = sum(min(CHUNK, total - start) for start in done)
     for start, chunk in made([start for start in starts if start not in done]):
         done[start] = _write_chunk(folder, start, chunk)
         counted += len(chunk)
-        if progress:
-            progress(counted, total)
+        tell(what, counted, total)
     return _assemble(folder, [done[start] for start in starts], total)
 
 
-def _chunks(rows: _Rows, weights: Weights, cut: Cut, workers: int | None) -> Chunks:
+def _chunks(rows: _Rows, weights: Weights, cut: FeatureCut, workers: int | None) -> Chunks:
     """Computed here, in order; decoding runs ahead over the borders of chunks."""
 
     def made(missing: list[int]) -> Iterator[tuple[int, np.ndarray]]:
@@ -188,7 +235,7 @@ def _chunks(rows: _Rows, weights: Weights, cut: Cut, workers: int | None) -> Chu
     return made
 
 
-def _chunks_on(client: Any, rows: _Rows, weights: Weights, cut: Cut) -> Chunks:
+def _chunks_on(client: Any, rows: _Rows, weights: Weights, cut: FeatureCut) -> Chunks:
     """Computed by the workers of a Dask cluster, in whatever order; a few are under way at a time."""
 
     def made(missing: list[int]) -> Iterator[tuple[int, np.ndarray]]:
@@ -210,7 +257,7 @@ def _chunks_on(client: Any, rows: _Rows, weights: Weights, cut: Cut) -> Chunks:
     return made
 
 
-def _chunk(images: list[Images], wanted: np.ndarray, weights: Weights, cut: Cut) -> np.ndarray:
+def _chunk(images: list[Images], wanted: np.ndarray, weights: Weights, cut: FeatureCut) -> np.ndarray:
     """On a worker: one chunk, in the same batches as anywhere."""
     backbone = load_backbone(*weights)
     return np.concatenate(list(_features(backbone, cut, decoded(images, wanted, backbone.transform, 0))))
@@ -219,10 +266,15 @@ def _chunk(images: list[Images], wanted: np.ndarray, weights: Weights, cut: Cut)
 def _find_chunk(folder: Path, start: int) -> Path | None:
     """The chunk that begins at row `start`, if it is there and its bytes are those that were written."""
     for path in folder.glob(f"chunk-{start:09d}-*.npy"):
-        if f"{zlib.crc32(path.read_bytes()):08x}" == path.stem.rpartition("-")[2]:
+        if is_whole_chunk(path):
             return path
         path.unlink()
     return None
+
+
+def is_whole_chunk(path: Path) -> bool:
+    """Whether a chunk's bytes have the checksum that its name carries."""
+    return f"{zlib.crc32(path.read_bytes()):08x}" == path.stem.rpartition("-")[2]
 
 
 def _write_chunk(folder: Path, start: int, features: np.ndarray) -> Path:
@@ -239,7 +291,7 @@ def _write_chunk(folder: Path, start: int, features: np.ndarray) -> Path:
 def _assemble(folder: Path, chunks: list[Path], total: int) -> np.ndarray:
     """One table from all chunks, one chunk in memory at a time; the chunks are then no longer needed."""
     first = np.load(chunks[0], mmap_mode="r")
-    with replacing(folder / "features.npy") as temporary:
+    with replacing(folder / TABLE) as temporary:
         table = np.lib.format.open_memmap(temporary, mode="w+", dtype=first.dtype, shape=(total, first.shape[1]))
         start = 0
         for chunk in chunks:
@@ -248,15 +300,13 @@ def _assemble(folder: Path, chunks: list[Path], total: int) -> np.ndarray:
             start += len(part)
         table.flush()
         del table
-    note = {"sha256": file_hash(folder / "features.npy"), "rows": total, "columns": first.shape[1]}
-    with replacing(folder / "features.json") as temporary:
-        temporary.write_text(json.dumps(note))
+    write_note(folder / NOTE, {"entry": hashed_now(str(folder / TABLE)), "rows": total, "columns": first.shape[1]})
     for leftover in (*chunks, *folder.glob(".*.npy")):  # also what a killed process had begun to write
         leftover.unlink(missing_ok=True)
-    return np.load(folder / "features.npy", mmap_mode="r")
+    return np.load(folder / TABLE, mmap_mode="r")
 
 
-def _features(backbone: Backbone, cut: Cut, batches: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
+def _features(backbone: Backbone, cut: FeatureCut, batches: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
     """Features of each batch. Channels-last memory order is twice as fast on a CPU and no slower on a GPU."""
     import torch
 

@@ -13,6 +13,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from benchmark.data.given_files import need_file
+from benchmark.data.label_width import check_width
+from benchmark.data.names import fault_of_name, shown
+from benchmark.data.options import MOST
 from benchmark.errors import UsageError
 from benchmark.labels import as_multi_hot, class_count, holds_class_numbers, warn_if_ambiguous
 
@@ -43,8 +47,8 @@ class FeatureFile:
     def map_cutoff(self) -> int:
         """k of MAP@k."""
         value = self.arrays.get("map_cutoff", np.array(MAP_CUTOFF))
-        if value.size != 1 or value.dtype.kind not in "iu" or int(value.reshape(-1)[0]) < 1:
-            self.fault("map_cutoff", "expected one whole number of at least 1")
+        if value.size != 1 or value.dtype.kind not in "iu" or not 1 <= int(value.reshape(-1)[0]) <= MOST:
+            self.fault("map_cutoff", f"expected one whole number from 1 to {MOST:,}")
         return int(value.reshape(-1)[0])
 
     def features(self, parts: Sequence[str]) -> dict[str, np.ndarray]:
@@ -85,6 +89,7 @@ class FeatureFile:
             raw = {part: array.reshape(-1) for part, array in raw.items()}
         counts = {part: self._checked(class_count, part, array) for part, array in raw.items()}
         classes = max(counts.values()) if holds_class_numbers(first) else counts[parts[0]]
+        check_width(f"features file {self.path}", classes, sum(map(len, raw.values())))
         return {part: self._checked(as_multi_hot, part, array, classes) for part, array in raw.items()}
 
     def _checked(self, read: Callable[..., Any], part: str, *arguments: Any) -> Any:
@@ -97,13 +102,17 @@ class FeatureFile:
         """Names of classes or rows, `count` of them; None where the file has none."""
         if name not in self.arrays:
             return None
-        found = [str(value) for value in self.arrays[name].reshape(-1)]
+        found = [str(value).strip() for value in self.arrays[name].reshape(-1)]
         if len(found) != count:
             self.fault(name, f"{len(found)} names, expected {count}")
+        wrong = next((one for one in found if fault_of_name(one)), None)
+        if wrong is not None and name == "class_names":
+            self.fault(name, f"name {shown(wrong)} {fault_of_name(wrong)}")
         return found
 
 
 def _open(path: Path) -> Any:
+    need_file("features file", path)
     try:
         stored = np.load(path, allow_pickle=False)
     except Exception as error:  # numpy raises whatever its zip or header parser raises

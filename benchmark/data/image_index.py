@@ -8,22 +8,22 @@ holds as long as no folder has changed. An entry is only ever resolved to a file
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from benchmark.data.cache import cache_dir, replacing
+from benchmark.data.cache import cache_dir, cache_name, read_note, tell, write_note
+from benchmark.data.given_files import need_folder
+from benchmark.data.hashing import SETTLED
 from benchmark.data.images import SUFFIXES
 from benchmark.errors import UsageError
 
-INDEX_VERSION = 1
-SETTLED = 2 * 10**9  # nanoseconds; a folder changed more recently may change again within the clock's grain
+INDEX_VERSION = "2"
 
 
 @dataclass
@@ -60,7 +60,7 @@ class ImageIndex:
         With `whole`, one of both paths must be the end of the other; else the base name is enough, as it must be
         for lists that were published with other folders.
         """
-        if "\\" in entry:
+        if "\\" in entry and entry.rpartition("/")[2] not in self.by_name:  # else it is part of a name
             entry = entry.replace("\\", "/")
         if ".." in entry and ".." in entry.split("/"):
             raise UsageError(f"path '{entry}' leaves the data root by '..', refused")
@@ -94,49 +94,59 @@ def _common(entry: Sequence[str], path: Sequence[str], whole: bool) -> int:
     return 0 if whole and count < min(len(entry), len(path)) else count
 
 
-def image_index(root: Path) -> ImageIndex:
+def images_under(root: Path) -> ImageIndex:
     """The index of `root`, from the cache as long as no folder in the tree has changed."""
-    if not root.is_dir():
-        raise UsageError(f"data root {root} is no folder")
-    name = hashlib.sha256(f"{root.resolve()}\x1f{INDEX_VERSION}".encode()).hexdigest()[:32]
-    kept = cache_dir() / "index" / f"{name}.json"
-    folders = _read_kept(root, kept)
-    if folders is None:
-        folders = _walk(root, kept)
-    return ImageIndex(root, folders)
+    need_folder("data root", root)
+    kept = cache_dir() / "index" / f"{cache_name(os.path.realpath(root), INDEX_VERSION)}.note"
+    folders = _kept_folders(root, read_note(kept))
+    return ImageIndex(root, _walk(root, kept) if folders is None else folders)
 
 
-def _read_kept(root: Path, kept: Path) -> dict[str, list[str]] | None:
+def _kept_folders(root: Path, note: Any) -> dict[str, list[str]] | None:
+    if not isinstance(note, dict):
+        return None
     try:
-        note = json.loads(kept.read_text())
-        unchanged = all(_changed(root, folder) == when for folder, when in note["changed"].items())
-    except (OSError, ValueError, KeyError):
+        unchanged = all(_state(root, folder) == state for folder, state in note["states"].items())
+    except OSError:  # a folder is gone
         return None
     return note["folders"] if unchanged else None
 
 
-def _changed(root: Path, folder: str) -> int:
-    return (root / folder).stat().st_mtime_ns
+def _state(root: Path, folder: str) -> list[int]:
+    """What changes when a name in a folder does. The first of both times can be set back, as copying tools do."""
+    status = os.stat(root / folder)
+    return [status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
 def _walk(root: Path, kept: Path) -> dict[str, list[str]]:
     """Every image below `root`, links to folders followed, each real folder once."""
     folders: dict[str, list[str]] = {}
-    changed: dict[str, int] = {}
+    states: dict[str, list[int]] = {}
     seen: set[str] = set()
-    for current, below, files in os.walk(root, followlinks=True):
+    images = 0
+
+    def note(current: str) -> str:
+        folder = "" if Path(current) == root else Path(current).relative_to(root).as_posix()
+        with contextlib.suppress(OSError):  # removed meanwhile: the state of the folder above tells
+            states[folder] = _state(root, folder)
+        return folder
+
+    def unreadable(error: OSError) -> None:
+        note(error.filename)  # such as lost+found: it has no images for us, until its state changes
+
+    for current, below, files in os.walk(root, onerror=unreadable, followlinks=True):
         real = os.path.realpath(current)
         if real in seen:
             below.clear()
             continue
         seen.add(real)
         below[:] = sorted(name for name in below if not name.startswith("."))
-        folder = "" if Path(current) == root else Path(current).relative_to(root).as_posix()
-        changed[folder] = _changed(root, folder)
-        images = sorted(name for name in files if name.lower().endswith(SUFFIXES))
-        if images:
-            folders[folder] = images
-    if max(changed.values()) < time.time_ns() - SETTLED:
-        with contextlib.suppress(OSError, UnicodeEncodeError), replacing(kept) as temporary:
-            temporary.write_text(json.dumps({"changed": changed, "folders": folders}))
+        folder = note(current)
+        named = sorted(name for name in files if name.lower().endswith(SUFFIXES))
+        if named:
+            folders[folder] = named
+            images += len(named)
+            tell(f"looking for images under {root}", images, 0)
+    if max((changed for _, changed, _ in states.values()), default=0) < time.time_ns() - SETTLED:
+        write_note(kept, {"states": states, "folders": folders})
     return folders

@@ -1,8 +1,8 @@
 """Images: files decoded when asked for, and the one transform between a decoded image and a backbone.
 
-Which files there are is decided elsewhere (`benchmark.data.lists`); turning batches into tensors is the backbone's
-part. A file that cannot be decoded is an error that names the file and the list line that asked for it. The
-orientation tag of a camera is ignored, as in the literature.
+Which files there are is decided elsewhere (`benchmark.data.list_splits`); turning batches into tensors is the
+backbone's part. A file that cannot be decoded is an error that names the file and the list line that asked for
+it. The orientation tag of a camera is ignored, as in the literature. PIL is imported when the first image is.
 """
 
 from __future__ import annotations
@@ -11,23 +11,21 @@ import threading
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
 
+from benchmark.contracts import Images, ImageSubset
+from benchmark.data.given_files import need_file
+from benchmark.data.hashing import tree_hashes
 from benchmark.errors import UsageError
 
-FORMATS = (
-    "JPEG",
-    "PNG",
-    "BMP",
-    "GIF",
-    "PPM",
-    "TIFF",
-    "WEBP",
-)  # nothing that starts an interpreter (EPS, PDF)
+if TYPE_CHECKING:
+    from PIL import Image
+
+FORMATS = ("JPEG", "PNG", "BMP", "GIF", "PPM", "TIFF", "WEBP")  # nothing that starts an interpreter (EPS, PDF)
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".ppm", ".pgm", ".tif", ".tiff", ".webp")
 _OPENING = threading.Lock()  # warning filters belong to the process; decoding itself runs in parallel
 MAX_PIXELS = 64_000_000  # beyond any photograph in these data sets; a small file that claims more is a bomb
@@ -35,7 +33,10 @@ MAX_PIXELS = 64_000_000  # beyond any photograph in these data sets; a small fil
 
 def read_image(path: Path, where: str = "") -> np.ndarray:
     """The file as (height, width, 3) uint8; grey, palette and CMYK become RGB, transparency is dropped."""
+    from PIL import Image, UnidentifiedImageError
+
     place = f"{where}: " if where else ""
+    need_file(f"{place}image", path)  # a pipe would wait for ever
     try:
         with _OPENING, warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
@@ -44,8 +45,6 @@ def read_image(path: Path, where: str = "") -> np.ndarray:
             if image.width * image.height > MAX_PIXELS:
                 raise Image.DecompressionBombError
             return np.asarray(_as_rgb(image))
-    except FileNotFoundError:
-        raise UsageError(f"{place}image {path} does not exist") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise UsageError(f"{place}image {path} has over {MAX_PIXELS // 10**6} million pixels, refused") from None
     except UnidentifiedImageError:
@@ -55,6 +54,8 @@ def read_image(path: Path, where: str = "") -> np.ndarray:
 
 
 def _as_rgb(image: Image.Image) -> Image.Image:
+    from PIL import Image
+
     if image.mode.startswith("I"):  # 16 bits per pixel: the plain conversion would clip, not scale
         return Image.fromarray((np.asarray(image).astype(np.int64) >> 8).clip(0, 255).astype(np.uint8)).convert("RGB")
     return image.convert("RGB")
@@ -62,12 +63,14 @@ def _as_rgb(image: Image.Image) -> Image.Image:
 
 @dataclass(frozen=True, eq=False)
 class ImageFiles:
-    """Images of one split as files under `root`. `lines` are the rows' line numbers in the list `origin`."""
+    """Images of one split as files under `root`. `lines` are the rows' line numbers in the list `origin`;
+    `known_hashes` are the files' hashes where they have been computed before."""
 
     root: Path
     paths: Sequence[str]
     origin: str = ""
     lines: np.ndarray | None = None
+    known_hashes: Sequence[str | None] | None = None
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -78,6 +81,22 @@ class ImageFiles:
     def where(self, index: int) -> str:
         """The list line that asked for this image."""
         return self.origin if self.lines is None else f"{self.origin} line {self.lines[index]}"
+
+    @cached_property
+    def hashes(self) -> Sequence[str | None]:
+        """sha256 of each file's bytes; None where there is no such file."""
+        if self.known_hashes is not None:
+            return self.known_hashes
+        found = tree_hashes(self.root, self.paths)
+        return [found[path] for path in self.paths]
+
+
+def content_hashes(images: Images | None) -> Sequence[str | None] | None:
+    """Hash of each image's file; None where the images are no files."""
+    if isinstance(images, ImageSubset):
+        whole = content_hashes(images.images)
+        return None if whole is None else [whole[row] for row in images.indices]
+    return images.hashes if isinstance(images, ImageFiles) else None
 
 
 @dataclass(frozen=True)
@@ -108,6 +127,8 @@ class Transform:
         """The whole image at the size it is cut from; training takes its random crops from this."""
         if self.resize is None or image.shape[:2] == (self.resize, self.resize):
             return image
+        from PIL import Image
+
         square = (self.resize, self.resize)
         return np.asarray(Image.fromarray(image).resize(square, Image.Resampling.BILINEAR))
 

@@ -1,16 +1,17 @@
 """What deep methods share: a trainer, samplers, and the stable pieces of losses. Importing it does not import torch.
 
-A new pairwise method is a subclass of `PairwiseMethod` with one method, `loss(codes, similarity, step)`.
+A new pairwise method is a subclass of `PairwiseMethod` with one method, `loss(codes, similarity, step)`; one on class
+labels is a `PointwiseMethod` with `loss(outputs, labels, step)`.
 """
 
 from benchmark.deep.lazy import torch
-from benchmark.deep.method import DeepMethod, PairwiseMethod
+from benchmark.deep.method import DeepMethod, PairwiseMethod, PointwiseMethod
 from benchmark.deep.pieces import (
     COSINE_EDGE,
     NORM_FLOOR,
     Codes,
-    Counts,
     PairBlock,
+    PairCounts,
     PairGraph,
     binary,
     cosine,
@@ -25,12 +26,13 @@ __all__ = [
     "COSINE_EDGE",
     "NORM_FLOOR",
     "Codes",
-    "Counts",
     "DeepMethod",
     "PairBlock",
+    "PairCounts",
     "PairGraph",
     "PairStreams",
     "PairwiseMethod",
+    "PointwiseMethod",
     "Profile",
     "Stream",
     "Training",

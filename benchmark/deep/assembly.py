@@ -22,14 +22,13 @@ from benchmark.deep.backbones import Backbone, load_backbone
 from benchmark.deep.lazy import torch
 from benchmark.deep.profile import Training
 from benchmark.deep.rows import FeatureRows, ImageRows, Rows
-from benchmark.deep.trainer import outputs
+from benchmark.deep.trainer import Trainable, outputs
 from benchmark.errors import UsageError
 from benchmark.shallow.scaling import FeatureScaling
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from benchmark.deep.method import DeepMethod
     from benchmark.deep.network import HashNetwork
 
 MEASURED = 1024  # training images that fix the scaling of a network that is trained whole
@@ -59,7 +58,7 @@ class Assembly:
         return self.network if self.frozen is None else torch.nn.Sequential(self.frozen, self.network)
 
 
-def assemble(method: DeepMethod, train: Split) -> tuple[Assembly, Rows]:
+def assemble(method: Trainable, train: Split) -> tuple[Assembly, Rows]:
     """The network to train, with fresh hash layer, and the rows to train it on."""
     training = method.training
     if train.images is not None:
@@ -84,7 +83,7 @@ def _network(body: nn.Module, scale: nn.Module, head: nn.Module) -> HashNetwork:
     return HashNetwork(body, scale, head)
 
 
-def _scaled(method: DeepMethod, body: nn.Module, rows: Rows) -> HashNetwork:
+def _scaled(method: Trainable, body: nn.Module, rows: Rows) -> HashNetwork:
     """Body and head with a scaling between them that is measured on these rows, before any training."""
     from benchmark.deep.network import Scale
 
@@ -93,7 +92,7 @@ def _scaled(method: DeepMethod, body: nn.Module, rows: Rows) -> HashNetwork:
     return _network(body, scale, method.head(features.shape[1]))
 
 
-def _from_images(method: DeepMethod, train: Split, backbone: Backbone) -> tuple[Assembly, Rows]:
+def _from_images(method: Trainable, train: Split, backbone: Backbone) -> tuple[Assembly, Rows]:
     from benchmark.deep.network import Normalise
 
     transform = image_transform(backbone.transform, method.training)
@@ -106,7 +105,7 @@ def _from_images(method: DeepMethod, train: Split, backbone: Backbone) -> tuple[
     return Assembly(network, transform=transform), ImageRows(train.images, transform)
 
 
-def _from_frozen(method: DeepMethod, train: Split, backbone: Backbone) -> tuple[Assembly, Rows]:
+def _from_frozen(method: Trainable, train: Split, backbone: Backbone) -> tuple[Assembly, Rows]:
     from benchmark.deep.network import Normalise
 
     transform = image_transform(backbone.transform, method.training)
@@ -119,7 +118,7 @@ def _from_frozen(method: DeepMethod, train: Split, backbone: Backbone) -> tuple[
     return Assembly(_scaled(method, last, rows), frozen=frozen, transform=transform), rows
 
 
-def _from_trunk(method: DeepMethod, features: np.ndarray, backbone: Backbone) -> tuple[Assembly, Rows]:
+def _from_trunk(method: Trainable, features: np.ndarray, backbone: Backbone) -> tuple[Assembly, Rows]:
     rows = FeatureRows(features)
     try:
         return Assembly(_scaled(method, backbone.last, rows)), rows

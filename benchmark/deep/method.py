@@ -1,46 +1,50 @@
 """What a deep hashing method is: a network, a draw of training rows, and a loss. Subclass to add one.
 
-`PairwiseMethod` is all that a pairwise method needs: it supplies `loss(codes, similarity, step)`. `DeepMethod` is for
-methods that need their own head, sampler, stored codes or first stage. The loops live in `trainer.py`.
+`PairwiseMethod` is all that a pairwise method needs: it supplies `loss(codes, similarity, step)`. `PointwiseMethod`
+is the same for losses on classes: `loss(outputs, labels, step)`. `DeepMethod` is for methods that need their own
+head, sampler, stored codes or first stage. The loops live in `trainer.py`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from benchmark.contracts import MethodInfo, Split
+from benchmark.contracts import Family, Input, MethodInfo, Needs, Split, parameter
+from benchmark.deep import assembly, trainer
 from benchmark.deep.lazy import torch
 from benchmark.deep.pieces import Codes, PairBlock, PairGraph
 from benchmark.deep.profile import Training, load_profile
-from benchmark.deep.samplers import PairStreams
-from benchmark.errors import UsageError
-from benchmark.similarity import Similarity
-
-if TYPE_CHECKING:
-    from benchmark.deep.assembly import Assembly
+from benchmark.deep.samplers import PairStreams, Stream
+from benchmark.parameters import with_constructor
+from benchmark.shallow.scaling import Mode
 
 
+@with_constructor
 class DeepMethod:
     """Fits a hash network by the method's own draw and objective; encodes by the sign of its outputs.
 
-    `scaling` is how features are scaled before the hash layer; `training` comes from the profile.
+    Learns from similarity unless it says otherwise; `training` comes from the profile.
     """
 
     info: ClassVar[MethodInfo]
+    family: ClassVar[Family] = "deep"
+    input: ClassVar[Input] = "images"
+    needs: ClassVar[Needs] = "similarity"
     rate: ClassVar[float] = 1.0  # learning rate against the profile's, for a loss whose gradients differ in kind
+    bits: int
+    seed: int
+    training: Training
 
-    def __init__(
-        self, bits: int, seed: int = 0, *, scaling: str = "center-l2", training: Training | None = None
-    ) -> None:
-        if bits < 1:
-            raise UsageError(f"bits = {bits}, expected 1 or more")
-        self.bits, self.seed, self.scaling = bits, seed, scaling
-        self.training = training if training is not None else load_profile("quick").training
+    scaling: Mode = parameter("center-l2", doc="how features are scaled before the hash layer")
+
+    def __post_init__(self) -> None:
+        if self.training is None:
+            self.training = load_profile("quick").training
         self.history: dict[str, list[Any]] = {}
         self.state: dict[str, torch.Tensor] = {}  # what the method keeps between steps, for the snapshot
-        self._assembly: Assembly | None = None
+        self.classifier: torch.nn.Module | None = None  # trained and kept with the network, not part of encoding
 
     def head(self, dimension: int) -> torch.nn.Module:
         """The hash layer on top of `dimension` features: raw outputs u, (n, bits)."""
@@ -48,8 +52,8 @@ class DeepMethod:
 
         return hash_layer(dimension, self.bits, self.training.deviation)
 
-    def prepare(self, similarity: Similarity) -> None:
-        """Look at the training similarity before the first step."""
+    def prepare(self, train: Split) -> None:
+        """Look at what is known of the training rows before the first step."""
         raise NotImplementedError
 
     def draw(self, step: int) -> tuple[np.ndarray, Any]:
@@ -60,27 +64,25 @@ class DeepMethod:
         """The loss of the drawn rows, given the network's raw outputs for them."""
         raise NotImplementedError
 
-    def fit(self, train: Split) -> Self:
-        """Train on the rows of `train` and their similarity."""
-        from benchmark.deep import assembly, trainer
+    @property
+    def thread_limit(self) -> int | None:
+        """One where only small layers are trained: faster there, and the same bits on every machine."""
+        return 1 if trainer.only_small_layers(self.training) else None
 
-        if train.similarity is None:
-            raise UsageError(f"{self.info.name}: no similarity to learn from; give labels or a pair list")
-        with trainer.private_randomness(self.training, "weights", self.seed), trainer.few_threads(self.training):
+    def fit(self, train: Split) -> Self:
+        """Train on the rows of `train` and what it says of them."""
+        with trainer.private_randomness(self.training, "weights", self.seed):
             assembled, rows = assembly.assemble(self, train)
-            self.prepare(train.similarity)
+            self.prepare(train)
+            if self.classifier is not None:
+                assembled.network.classifier = self.classifier
             self.history = trainer.train(self, assembled.network, rows)
         self._assembly = assembled
         return self
 
     def encode(self, split: Split) -> np.ndarray:
         """(n, bits) int8 codes over {-1, +1}."""
-        from benchmark.deep import trainer
-
-        if self._assembly is None:
-            raise UsageError(f"{self.info.name}: encode before fit; call fit(train) first")
-        with trainer.few_threads(self.training):
-            return trainer.encode(self._assembly.encoder(), self._assembly.rows(split), self.training, self.bits)
+        return trainer.encode(self._assembly.encoder(), self._assembly.rows(split), self.training, self.bits)
 
 
 class PairwiseMethod(DeepMethod):
@@ -90,7 +92,8 @@ class PairwiseMethod(DeepMethod):
         """The loss of all pairs between the two streams of a batch."""
         raise NotImplementedError
 
-    def prepare(self, similarity: Similarity) -> None:
+    def prepare(self, train: Split) -> None:
+        similarity = train.required_similarity()
         self._graph = PairGraph(similarity, self.training.self_pairs)
         self._streams = PairStreams(similarity, self.training.batch, self.seed)
 
@@ -100,3 +103,45 @@ class PairwiseMethod(DeepMethod):
 
     def objective(self, outputs: torch.Tensor, target: PairBlock, step: int) -> torch.Tensor:
         return self.loss(Codes(outputs, len(target.similar)), target, step)
+
+
+class PointwiseMethod(DeepMethod):
+    """A method that learns from class labels: supply `loss`, and perhaps what it compares the outputs with.
+
+    Rows without a label are never drawn. A batch is one stream of twice the profile's `batch` rows, as many images
+    as a pairwise method sees.
+    """
+
+    needs: ClassVar[Needs] = "labels"
+
+    def loss(self, outputs: torch.Tensor, labels: torch.Tensor, step: int) -> torch.Tensor:
+        """The loss of a batch: raw outputs u, (n, bits), and multi-hot labels, (n, classes) of 0.0 and 1.0."""
+        raise NotImplementedError
+
+    def make_centres(self, classes: int) -> torch.Tensor | None:
+        """Fixed targets of the classes; afterwards `self.centres`."""
+        return None
+
+    def make_classifier(self, classes: int) -> torch.nn.Module | None:
+        """What is trained beside the network, at the hash layer's rate; afterwards `self.classifier`."""
+        return None
+
+    @property
+    def centres(self) -> torch.Tensor:
+        return self.state["centres"]
+
+    def prepare(self, train: Split) -> None:
+        labels = train.required_labels()
+        self._labels = torch.from_numpy(labels.astype(np.float32))
+        self._labelled = np.flatnonzero(labels.any(axis=1))
+        self._stream = Stream(len(self._labelled), 2 * self.training.batch, self.seed)
+        self.classifier = self.make_classifier(labels.shape[1])
+        centres = self.make_centres(labels.shape[1])
+        self.state = {} if centres is None else {"centres": centres}
+
+    def draw(self, step: int) -> tuple[np.ndarray, torch.Tensor]:
+        items = self._labelled[self._stream.draw(step)]
+        return items, self._labels[torch.from_numpy(items)]
+
+    def objective(self, outputs: torch.Tensor, target: torch.Tensor, step: int) -> torch.Tensor:
+        return self.loss(outputs, target, step)

@@ -9,7 +9,6 @@ import torch.
 
 from __future__ import annotations
 
-import hashlib
 from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmark.data.cache import cache_dir, locked, replacing
-from benchmark.data.miniature.protocol import source_hash
-from benchmark.data.miniature.render import render
-from benchmark.data.miniature.scenes import TEXTURES, Look, Palette, Scenes, draw_scenes
+from benchmark.data.hashing import code_hash, joined_hash
+from benchmark.data.miniature.pixels import paint_scenes
+from benchmark.data.miniature.recipe import source_hash
+from benchmark.data.miniature.scenes import TEXTURES, Palette, Scenes, Variation, draw_scenes
 from benchmark.deep.lazy import torch
 from benchmark.seeds import derive_seed, generator
 
@@ -35,11 +35,11 @@ CANVASES = 16_000
 EPOCHS = 3
 BATCH = 64
 LEARNING_RATE = 0.004
-LOOKS = {"single": Look((16, 22), reach=5), "several": Look((12, 15))}
+VARIATIONS = {"single": Variation((16, 22), reach=5), "several": Variation((12, 15))}
 ARCS, SHADES = 7, 3  # the wheel in seven arcs of three shades; the miniatures cut it into ten and eight
 PALETTE = Palette(tuple(f"arc {i // SHADES}" for i in range(ARCS * SHADES)), colourless="grey")
 WEIGHTS = (3.0,) * 10 + (1.0,) * 24  # of the targets' losses: shape is learned last, unless it weighs more
-RECIPE_HASH = hashlib.sha256((Path(__file__).read_text("utf-8") + source_hash()).encode()).hexdigest()[:16]
+RECIPE_HASH = joined_hash([code_hash(Path(__file__)), source_hash()])[:16]
 
 
 def build_mini_cnn() -> nn.Sequential:
@@ -113,8 +113,8 @@ def _auxiliary(canvases: int) -> tuple[Any, Any]:
     several[grey & (several >= 0)] = classes - 1
     images, targets = [], []
     for name, shown in (("single", single), ("several", several)):
-        scenes = draw_scenes(rng, "auxiliary", shown, PALETTE, LOOKS[name])
-        images.append(render(scenes, "mini-cnn", name))
+        scenes = draw_scenes(rng, "auxiliary", shown, PALETTE, VARIATIONS[name])
+        images.append(paint_scenes(scenes, "mini-cnn", name))
         targets.append(_targets(scenes, shown))
     return normalise(np.concatenate(images)), torch.from_numpy(np.concatenate(targets)).float()
 

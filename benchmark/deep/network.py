@@ -48,11 +48,15 @@ class Scale(nn.Module):
 
 
 class HashNetwork(nn.Module):
-    """Inputs -> body -> fixed scaling -> head -> raw outputs u, (n, bits). Body and scaling may be the identity."""
+    """Inputs -> body -> fixed scaling -> head -> raw outputs u, (n, bits). Body and scaling may be the identity.
+
+    A `classifier` of the outputs is trained and kept with the network, but is no part of what encodes.
+    """
 
     def __init__(self, body: nn.Module, scale: nn.Module, head: nn.Module) -> None:
         super().__init__()
         self.body, self.scale, self.head = body, scale, head
+        self.classifier: nn.Module = nn.Identity()
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         outputs: torch.Tensor = self.head(self.scale(self.body(inputs)))
@@ -83,9 +87,10 @@ class Slices(nn.Module):
 
 
 def parameter_groups(network: HashNetwork, training: Training) -> list[dict[str, object]]:
-    """Parameters with their rate and decay: the head learns `hash_rate` times faster, biases do not decay."""
+    """Parameters with rate and decay: head and classifier learn `hash_rate` times faster, biases do not decay."""
     groups: list[dict[str, object]] = []
-    for part, rate in ((network.body, 1.0), (network.head, training.hash_rate)):
+    fast = training.hash_rate
+    for part, rate in ((network.body, 1.0), (network.head, fast), (network.classifier, fast)):
         for name, parameter in part.named_parameters():
             bias = name.endswith("bias")
             groups.append(

@@ -53,7 +53,7 @@ class Codes:
 
 
 @dataclass(frozen=True)
-class Counts:
+class PairCounts:
     """Numbers of known pairs, similar pairs and dissimilar pairs: |S_i|, |S_i^1|, |S_i^0| per item, or |S| in all."""
 
     total: torch.Tensor
@@ -64,8 +64,8 @@ class Counts:
         """The three counts, none below 1, to divide by: an item without a similar pair has no weight to compute."""
         return self.total.clamp_min(1), self.similar.clamp_min(1), self.dissimilar.clamp_min(1)
 
-    def to(self, device: torch.device) -> Counts:
-        return Counts(self.total.to(device), self.similar.to(device), self.dissimilar.to(device))
+    def to(self, device: torch.device) -> PairCounts:
+        return PairCounts(self.total.to(device), self.similar.to(device), self.dissimilar.to(device))
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,9 @@ class PairBlock:
 
     similar: torch.Tensor
     known: torch.Tensor
-    rows: Counts  # of each row, over the whole training set
-    columns: Counts
-    whole: Counts  # of the whole training set
+    rows: PairCounts  # of each row, over the whole training set
+    columns: PairCounts
+    whole: PairCounts  # of the whole training set
 
     def mean(
         self, values: torch.Tensor, weights: torch.Tensor | None = None, priority: torch.Tensor | None = None
@@ -92,15 +92,15 @@ class PairBlock:
         counts = (self.rows.to(device), self.columns.to(device), self.whole.to(device))
         return PairBlock(self.similar.to(device), self.known.to(device), *counts)
 
-    def counted(self) -> tuple[Counts, Counts]:
+    def counted(self) -> tuple[PairCounts, PairCounts]:
         """The degrees of rows and of columns inside this block alone."""
         similar = self.similar * self.known
         return _count(self.known, similar, 1), _count(self.known, similar, 0)
 
 
-def _count(known: torch.Tensor, similar: torch.Tensor, axis: int) -> Counts:
+def _count(known: torch.Tensor, similar: torch.Tensor, axis: int) -> PairCounts:
     total, positive = known.sum(axis), similar.sum(axis)
-    return Counts(total, positive, total - positive)
+    return PairCounts(total, positive, total - positive)
 
 
 class PairGraph:
@@ -111,7 +111,7 @@ class PairGraph:
         degrees = similarity.degrees()
         counts = np.stack([degrees.total, degrees.similar, degrees.dissimilar]).astype(np.float32)
         self._degrees = torch.from_numpy(counts)
-        self._whole = Counts(*self._degrees.sum(1))
+        self._whole = PairCounts(*self._degrees.sum(1))
 
     def __len__(self) -> int:
         return len(self.similarity)
@@ -121,7 +121,7 @@ class PairGraph:
         similar, known = self.similarity.block(rows, columns)
         if not self.self_pairs:
             known = known & (rows[:, None] != columns[None, :])
-        of_rows, of_columns = (Counts(*self._degrees[:, torch.from_numpy(items)]) for items in (rows, columns))
+        of_rows, of_columns = (PairCounts(*self._degrees[:, torch.from_numpy(items)]) for items in (rows, columns))
         values = (torch.from_numpy(similar).float(), torch.from_numpy(known).float())
         return PairBlock(*values, of_rows, of_columns, self._whole)
 

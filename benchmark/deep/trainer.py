@@ -1,7 +1,8 @@
 """The training loop and the forward loop, the same for every deep method.
 
-A method decides what a batch holds and what the loss is; this file steps, watches, and keeps snapshots. All that is
-random in a step is drawn from the seed and the step's number, so a snapshot needs no random state.
+A method (anything that is `Trainable`) decides what a batch holds and what the loss is; this file steps, watches, and
+keeps snapshots. All that is random in a step is drawn from the seed and the step's number, so a snapshot needs no
+random state.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from benchmark.contracts import MethodInfo
 from benchmark.data.cache import replacing
 from benchmark.deep.lazy import torch
 from benchmark.deep.profile import Training
@@ -26,11 +28,28 @@ from benchmark.seeds import derive_seed, generator
 if TYPE_CHECKING:
     from torch import nn
 
-    from benchmark.deep.method import DeepMethod
     from benchmark.deep.network import HashNetwork
 
 History = dict[str, list[Any]]
 LOGGED = 50  # points of the loss curve that are kept
+
+
+class Trainable(Protocol):
+    """What a method must offer to be trained; `DeepMethod` is what authors derive from."""
+
+    info: ClassVar[MethodInfo]
+    rate: ClassVar[float]
+    bits: int
+    seed: int
+    scaling: Any
+    training: Training
+    state: dict[str, torch.Tensor]
+
+    def head(self, dimension: int) -> nn.Module: ...
+
+    def draw(self, step: int) -> tuple[np.ndarray, Any]: ...
+
+    def objective(self, outputs: torch.Tensor, target: Any, step: int) -> torch.Tensor: ...
 
 
 def device_of(training: Training) -> torch.device:
@@ -49,16 +68,9 @@ def private_randomness(training: Training, *seed: object) -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def few_threads(training: Training) -> Iterator[None]:
-    """One thread where only small layers are trained: faster there, and the same bits on every machine."""
-    threads = torch.get_num_threads()
-    if training.train != "all" and device_of(training).type == "cpu":
-        torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
+def only_small_layers(training: Training) -> bool:
+    """Whether one thread is faster than several, and gives the same bits on every machine."""
+    return training.train != "all" and device_of(training).type == "cpu"
 
 
 def _seed(device: torch.device, *parts: object) -> None:
@@ -67,7 +79,7 @@ def _seed(device: torch.device, *parts: object) -> None:
 
 
 @dataclass
-class Run:
+class TrainingState:
     """A training in progress: all that a snapshot holds."""
 
     network: HashNetwork
@@ -96,7 +108,7 @@ class Run:
         self.history, self.step = snapshot["history"], snapshot["step"]
 
 
-def train(method: DeepMethod, network: HashNetwork, rows: Rows) -> History:
+def train(method: Trainable, network: HashNetwork, rows: Rows) -> History:
     """Minimise the method's objective; the loss curve and gradient norms at some steps.
 
     With `training.checkpoint`, goes on from the snapshot found there. The last one stays until the caller, who knows
@@ -122,7 +134,7 @@ def train(method: DeepMethod, network: HashNetwork, rows: Rows) -> History:
     return run.history
 
 
-def start(method: DeepMethod, network: HashNetwork, device: torch.device) -> Run:
+def start(method: Trainable, network: HashNetwork, device: torch.device) -> TrainingState:
     """A training before its first step."""
     from benchmark.deep.network import parameter_groups
 
@@ -131,10 +143,10 @@ def start(method: DeepMethod, network: HashNetwork, device: torch.device) -> Run
     optimizer = torch.optim.SGD(parameter_groups(network, method.training), lr=0.0, momentum=method.training.momentum)
     mixed = device.type == "cuda" and method.training.mixed_precision
     scaler = torch.amp.GradScaler(device.type, enabled=mixed)
-    return Run(network, optimizer, scaler, method.state, {"step": [], "loss": [], "gradient_norm": []})
+    return TrainingState(network, optimizer, scaler, method.state, {"step": [], "loss": [], "gradient_norm": []})
 
 
-def take_step(method: DeepMethod, run: Run, inputs: torch.Tensor, target: Any, step: int) -> None:
+def take_step(method: Trainable, run: TrainingState, inputs: torch.Tensor, target: Any, step: int) -> None:
     """One update of the network by one batch."""
     training = method.training
     set_rates(run.optimizer, training, step, method.rate)
@@ -155,7 +167,7 @@ def take_step(method: DeepMethod, run: Run, inputs: torch.Tensor, target: Any, s
     run.scaler.update()
 
 
-def batches(method: DeepMethod, rows: Rows, steps: range) -> Iterator[tuple[int, torch.Tensor, Any]]:
+def batches(method: Trainable, rows: Rows, steps: range) -> Iterator[tuple[int, torch.Tensor, Any]]:
     """(step, inputs, target) of these steps."""
     training = method.training
 
@@ -174,14 +186,14 @@ def set_rates(optimizer: torch.optim.Optimizer, training: Training, step: int, f
         group["lr"] = rate * group["rate"]
 
 
-def _log(run: Run, step: int, loss: float) -> None:
+def _log(run: TrainingState, step: int, loss: float) -> None:
     gradients = [p.grad.norm() for p in run.network.parameters() if p.grad is not None]
     run.history["step"].append(step)
     run.history["loss"].append(loss)
     run.history["gradient_norm"].append(torch.stack(gradients).norm().item() if gradients else 0.0)
 
 
-def _identity(method: DeepMethod, rows: int) -> str:
+def _identity(method: Trainable, rows: int) -> str:
     """What a snapshot must have been made of, to be of use."""
     parameters = {name: str(getattr(method, name, None)) for name in method.info.parameters}
     parts = [method.info.name, method.bits, method.seed, parameters, rows, method.training.identity()]

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from benchmark import contracts
-from benchmark.contracts import HashDataset, MethodInfo
+from benchmark.contracts import HashDataset, MethodInfo, checked_value
 from benchmark.deep.profile import Profile, load_profile
 from benchmark.errors import UsageError
 from benchmark.evaluation.codes import MAX_BITS
@@ -202,7 +201,7 @@ def _tuned(grid: Grid, info: MethodInfo, choice: DatasetChoice) -> tuple[dict[st
 
 def sets_training(info: MethodInfo, name: str) -> bool:
     """The learning rate is tuned like a parameter, but belongs to the training of any method that trains a network."""
-    return name == "learning_rate" and info.input == "images" and name not in info.parameters
+    return name == "learning_rate" and info.takes_training and name not in info.parameters
 
 
 def _param_sets(grid: Grid, info: MethodInfo) -> list[dict[str, Any]]:
@@ -225,15 +224,10 @@ def changed_parameters(info: MethodInfo, params: Mapping[str, Any]) -> dict[str,
             known = ", ".join(info.parameters) or "none"
             raise UsageError(f"method '{info.name}' has no parameter '{name}'; it has: {known}")
         else:
-            typed = _typed(info, name, value)
+            typed = checked_value(info.name, info.declared[name], value)
             if typed != info.parameters[name]:
                 changed[name] = typed
     return changed
-
-
-def _typed(info: MethodInfo, name: str, value: Any) -> Any:
-    declared = getattr(info, "declared", {}).get(name)
-    return value if declared is None else vars(contracts)["checked_value"](info.name, declared, value)
 
 
 def _learning_rate(info: MethodInfo, value: Any) -> float:

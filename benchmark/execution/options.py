@@ -21,7 +21,6 @@ class Options:
     threads: int = 1
     timeout: float | None = None
     memory: int | None = None
-    plugins: Sequence[str] = ()
     gpus: Sequence[str] = ()
     allow_overlap: bool = False
     dask: str | None = None

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.deep.profile import Profile
+from benchmark.execution.origin import Origin
 from benchmark.execution.record import Record
 
 
@@ -27,7 +28,7 @@ class Request:
     backbone: str | None
     weights: str | None
     partial_weights: bool
-    plugins: Sequence[str] = ()
+    plugins: Sequence[Origin] = ()  # of its method and its data set, where they are not built in
     threads: int = 1
     checkpoint: str | None = None
     scheduler: str | None = None  # address of a Dask scheduler whose workers may help to make features

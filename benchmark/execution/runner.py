@@ -24,6 +24,7 @@ import joblib
 from benchmark.errors import UsageError
 from benchmark.execution.grid import Cell, DatasetChoice
 from benchmark.execution.options import Options, usable_cores
+from benchmark.execution.origin import Origin, origin_of
 from benchmark.execution.places import check_writable
 from benchmark.execution.plan import PlannedCell
 from benchmark.execution.progress import Progress, Silence, progress
@@ -32,6 +33,7 @@ from benchmark.execution.request import Outcome, Request
 from benchmark.execution.store import Damaged, Store
 from benchmark.execution.supervise import INTERRUPTED, Ending, Flag, Limits, start_server, supervise
 from benchmark.execution.worker import Prepared, blank_record, prepare_data, run_cell
+from benchmark.registry import datasets, get_method
 
 WAIT_FOR_OTHERS = 0.5  # seconds between looks at cells that another run holds
 # task, its argument, limits, log file, flag to stop it -> how it ended
@@ -81,12 +83,20 @@ def request_for(planned: PlannedCell, store: Store, options: Options) -> Request
         backbone=choice.backbone,
         weights=choice.weights,
         partial_weights=choice.partial_weights,
-        plugins=tuple(options.plugins),
+        plugins=_origins(cell),
         threads=options.threads,
         checkpoint=str(store.checkpoint_path(planned.key).resolve()),
         fold=cell.fold,
         with_dataset=cell.fold is None and not store.has_dataset(choice.parts["dataset"]["revision"]),
     )
+
+
+def _origins(cell: Cell) -> tuple[Origin, ...]:
+    """Of the method and the data set, and of the data set whose stand-in it is."""
+    name = cell.choice.spec.partition(":")[0]
+    found = [origin_of("method", get_method(cell.method.name))]
+    found += [origin_of("dataset", cls) for cls in (datasets.get(name), type(cell.choice.dataset))]
+    return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
 class Run:

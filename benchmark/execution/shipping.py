@@ -36,7 +36,7 @@ class Parcel:
 def named_paths(request: Request) -> list[str]:
     """The files and folders that a request names, as far as they are here."""
     argument = request.dataset.partition(":")[2]
-    named = [*request.plugins, request.data_root, request.weights, argument]
+    named = [*(one.source for one in request.plugins), request.data_root, request.weights, argument]
     return [path for path in named if path and Path(path).exists()]
 
 
@@ -100,7 +100,7 @@ def at_home(request: Request) -> Request:
     results = Path(request.checkpoint).parent.parent if request.checkpoint else None
     return replace(
         request,
-        plugins=tuple(_received.get(path, path) for path in request.plugins),
+        plugins=tuple(replace(one, source=_received.get(one.source or "", one.source)) for one in request.plugins),
         data_root=_received.get(request.data_root or "", request.data_root),
         weights=_received.get(request.weights or "", request.weights),
         dataset=f"{kind}{colon}{_received.get(argument, argument)}",

@@ -22,6 +22,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing import forkserver, resource_tracker
@@ -195,7 +196,7 @@ def _start(content: bytes, limits: Limits, log: Path, scratch: str) -> _Kept:
     try:
         with _starting, _children_allowed():
             resource_tracker.ensure_running()  # before the mark is set: it is no task's
-            with marked():
+            with marked(), _without_main():
                 process.start()
             kept = _Kept(process, receiver, _server_pid())
             _living.add(kept.pid)
@@ -205,6 +206,17 @@ def _start(content: bytes, limits: Limits, log: Path, scratch: str) -> _Kept:
         raise
     finally:
         sender.close()
+
+
+@contextlib.contextmanager
+def _without_main() -> Iterator[None]:
+    """A task needs nothing of the script that started the run; a child would execute that script once more."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _server_pid() -> int:

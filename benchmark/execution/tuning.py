@@ -59,7 +59,8 @@ class Trial:
 
 def search_space(info: MethodInfo, fixed: Iterable[str] = ()) -> dict[str, list[Any]]:
     """What a method declares, the learning rate where it trains a network, less what the user has set."""
-    declared = dict(getattr(get_method(info.name), "search_space", {}))
+    declared: dict[str, Any] = {name: one.search for name, one in info.declared.items() if one.search}
+    declared.update(getattr(get_method(info.name), "search_space", {}))
     if sets_training(info, RATE):
         declared.setdefault(RATE, RATES)
     for name in declared:

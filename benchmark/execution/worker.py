@@ -7,7 +7,6 @@ a payload of arrays; the submitting side commits them.
 from __future__ import annotations
 
 import contextlib
-import functools
 import time
 import traceback
 from collections.abc import Iterator, Mapping
@@ -16,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.contracts import HashDataset, MethodInfo, Split, Splits
+from benchmark.contracts import HashDataset, MethodInfo, Splits
 from benchmark.data.audit import audit
-from benchmark.data.feature_cache import Cut, extract
+from benchmark.data.cache import telling
+from benchmark.data.feature_cache import FeatureCut, extract
 from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
-from benchmark.evaluation.codes import check_codes, health, pack
+from benchmark.evaluation.codes import health, pack
 from benchmark.evaluation.counting import EVALUATOR_VERSION, count
 from benchmark.evaluation.metrics import Scores, in_database_order, score_counts
 from benchmark.execution.dask_client import client_of
@@ -30,7 +30,7 @@ from benchmark.execution.provenance import peak_memory, provenance
 from benchmark.execution.record import Record, Status
 from benchmark.execution.request import Outcome, Request
 from benchmark.execution.task_process import tell
-from benchmark.registry import get_dataset, get_method, load_plugin
+from benchmark.registry import get_dataset, get_method
 from benchmark.seeds import derive_seed
 
 GIVEN = "features as given with the data set; its images were not used"
@@ -40,7 +40,7 @@ def run_cell(request: Request) -> Outcome:
     """Carry out one cell; whatever the method does short of dying ends in a record with a status."""
     use_threads(request.threads)
     for plugin in request.plugins:
-        load_plugin(plugin)
+        plugin.load()
     info: MethodInfo = get_method(request.identity["method"]).info
     record = blank_record(request, info)
     outcome = Outcome(record)
@@ -116,15 +116,15 @@ def _carry_out(request: Request, info: MethodInfo, outcome: Outcome) -> None:
     record.titles["dataset"], record.miniature = dataset.title, dataset.miniature
     record.audit = audited.as_dict()
     method = build_method(info, request)
-    reason = _unsupported(method, splits.train, request.identity["bits"])
+    reason = method.unsupported(splits.train, request.identity["bits"])
     if reason:
         record.status, record.error = "skipped", {"kind": "skipped", "message": reason, "traceback": ""}
         return
     with _timed(seconds, "fit"):
-        method.fit(shown(splits.train, info))
+        method.fit(splits.train)
     record.training = plain(dict(getattr(method, "history", None) or {}))
     with _timed(seconds, "encode"):
-        codes = {name: _encoded(method, splits.parts()[name], info, request) for name in ("query", "database")}
+        codes = {name: method.encode(splits.parts()[name]) for name in ("query", "database")}
     record.health = health(codes["database"])
     with _timed(seconds, "score"):
         _score(codes, splits, dataset, outcome, request.threads)
@@ -135,7 +135,9 @@ def _carry_out(request: Request, info: MethodInfo, outcome: Outcome) -> None:
 
 def check_code(info: MethodInfo, request: Request) -> None:
     """A result must not be stored under the key of other code: edited meanwhile, or another version on a cluster."""
-    here = {"sources": plugin_sources(get_method(info.name)), "evaluator": EVALUATOR_VERSION}
+    here: dict[str, Any] = {"evaluator": EVALUATOR_VERSION}
+    if not any(plugin.typed for plugin in request.plugins):  # a class that came by value is what was planned
+        here["sources"] = plugin_sources(get_method(info.name))
     _compare("code", here, request, "run again, with one version everywhere")
 
 
@@ -197,20 +199,11 @@ def _featured(dataset: HashDataset, splits: Splits, info: MethodInfo, request: R
         return splits
     if info.input == "features" and all(split.features is not None for split in splits.parts().values()):
         return replace(splits, notes=(*splits.notes, GIVEN))  # whoever gives features means them
-    cut: Cut = "trunk" if depth == "last" else "penultimate"
+    cut: FeatureCut = "trunk" if depth == "last" else "penultimate"
     weights, partial, threads = request.weights, request.partial_weights, request.threads
-    step = functools.partial(tell, f"features of {request.backbone}")
     with client_of(request.scheduler, tell) as client:
         featured = extract(
-            dataset,
-            splits,
-            request.backbone,
-            weights,
-            cut=cut,
-            partial=partial,
-            threads=threads,
-            progress=step,
-            client=client,
+            dataset, splits, request.backbone, weights, cut=cut, partial=partial, threads=threads, client=client
         )
     train, query, database = (replace(split, images=None) for split in featured.parts().values())
     return replace(featured, train=train, query=query, database=database)
@@ -230,8 +223,9 @@ def prepare_data(request: Request) -> Prepared:
     """Load once, so that features and weights are cached."""
     use_threads(request.threads)
     for plugin in request.plugins:
-        load_plugin(plugin)
-    dataset, splits = checked_splits(get_method(request.identity["method"]).info, request)
+        plugin.load()
+    with telling(tell):
+        dataset, splits = checked_splits(get_method(request.identity["method"]).info, request)
     arrays = dataset_arrays(splits) if request.with_dataset else {}
     return Prepared(list(audit(splits, dataset.map_cutoff).errors), [*splits.notes], arrays)
 
@@ -241,7 +235,7 @@ def build_method(info: MethodInfo, request: Request) -> Any:
     cell = request.identity
     seed = derive_seed(cell["dataset"], cell["method"], cell["bits"], cell["seed"])
     settings = {**cell.get("tuned", {}), **cell["params"]}
-    if info.input == "images":
+    if info.takes_training:
         training = request.profile.training
         if "learning_rate" in settings and "learning_rate" not in info.parameters:
             training = replace(training, learning_rate=settings.pop("learning_rate"))
@@ -253,25 +247,6 @@ def build_method(info: MethodInfo, request: Request) -> Any:
             checkpoint=request.checkpoint,
         )
     return get_method(info.name)(cell["bits"], seed, **settings)
-
-
-def shown(split: Split, info: MethodInfo, needs: Any = None) -> Split:
-    """What the method may see of a split, in arrays it cannot change."""
-    seen = split.visible(info.input, needs or info.needs)
-    for array in (seen.features, seen.labels):
-        if array is not None:
-            array.flags.writeable = False
-    return seen
-
-
-def _unsupported(method: Any, train: Split, bits: int) -> str | None:
-    declines = getattr(method, "unsupported", None)
-    return declines(train, bits) if declines else None
-
-
-def _encoded(method: Any, split: Split, info: MethodInfo, request: Request) -> np.ndarray:
-    codes = method.encode(shown(split, info, "nothing"))
-    return check_codes(codes, bits=request.identity["bits"], rows=len(split))
 
 
 def _score(

@@ -1,5 +1,9 @@
-"""What shallow methods share: scaling of features, projections, kernels."""
+"""What shallow methods share: scaling of features, projections, kernels.
 
+A new one is a subclass of `ProjectionMethod` with two methods, `learn(rows, train)` and `project(rows)`.
+"""
+
+from benchmark.shallow.method import ProjectionMethod
 from benchmark.shallow.projections import (
     encode_rows,
     fix_signs,
@@ -8,11 +12,13 @@ from benchmark.shallow.projections import (
     sample,
     signs,
     squared_distances,
+    too_few_columns,
 )
 from benchmark.shallow.scaling import FeatureScaling
 
 __all__ = [
     "FeatureScaling",
+    "ProjectionMethod",
     "encode_rows",
     "fix_signs",
     "gaussian",
@@ -20,4 +26,5 @@ __all__ = [
     "sample",
     "signs",
     "squared_distances",
+    "too_few_columns",
 ]

@@ -16,15 +16,18 @@ from benchmark.shallow.scaling import FeatureScaling
 EXACT_DIMENSION = 2048  # above it a d x d eigenproblem costs more than a block Krylov space that is as good
 
 
-def encode_rows(split: Split, scaler: FeatureScaling | None, project: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Codes of a split: +1 where `project(scaled rows)` is positive; memory does not grow with the split.
-
-    `scaler` is what `fit` learned; None means that the method is not fitted.
-    """
-    if scaler is None:
-        raise UsageError("encode was called before fit: call fit(train) first")
+def encode_rows(split: Split, scaler: FeatureScaling, project: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Codes of a split: +1 where `project(scaled rows)` is positive; memory does not grow with the split."""
     blocks = [signs(project(rows)) for rows in scaler.chunks(split.features)]
     return np.concatenate(blocks) if blocks else signs(project(np.empty((0, scaler.dimension), np.float32)))
+
+
+def too_few_columns(train: Split, bits: int) -> str | None:
+    """For `unsupported` of methods that take a principal direction for each bit."""
+    if train.features is None or bits <= train.features.shape[1]:
+        return None
+    columns = train.features.shape[1]
+    return f"{bits} bits need {bits} principal directions, but the features have {columns} columns: use fewer bits"
 
 
 def signs(values: np.ndarray) -> np.ndarray:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from benchmark.errors import UsageError
 
-MODES = ("center-l2", "center", "l2", "none")
+Mode = Literal["center-l2", "center", "l2", "none"]
+MODES: tuple[Mode, ...] = get_args(Mode)
 CHUNK_BYTES = 1 << 25  # of float32 rows at a time: bounds the memory of transform, whatever the split's size
 ROUNDING = 1e-6  # a row this much shorter than the mean is the mean, up to float32 rounding
 

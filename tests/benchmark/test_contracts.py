@@ -1,9 +1,14 @@
 """Splits take labels in every form, withhold what was not declared; parts of one split agree."""
 
+import pickle
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from benchmark import Split, UsageError
+from benchmark import PairSimilarity, Split, UsageError
+from benchmark.contracts import PixelsOnly
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint64, np.int16, np.float32])
@@ -52,3 +57,61 @@ def test_parts_that_disagree_are_an_error():
         Split(features=np.zeros((3, 2)), labels=[0, 1])
     with pytest.raises(UsageError, match="empty"):
         Split()
+
+
+def test_what_is_required_and_missing_is_told():
+    assert full_split().required_labels().shape == (3, 2)
+    assert len(full_split().required_similarity()) == 3
+    bare = Split(features=np.zeros((3, 2)))
+    with pytest.raises(UsageError, match="no labels"):
+        bare.required_labels()
+    with pytest.raises(UsageError, match="no similarity"):
+        bare.required_similarity()
+
+
+def test_a_pair_list_is_shown_as_it_is_but_cannot_be_written_to():
+    pairs = np.array([[0, 1], [1, 2]])
+    split = Split(features=np.zeros((3, 2)), similarity=PairSimilarity(3, pairs, np.array([True, False])))
+    seen = split.visible("features", "similarity").similarity
+    assert isinstance(seen, PairSimilarity)
+    with pytest.raises(ValueError, match="read-only"):
+        seen.pairs[0] = 0
+    pairs[0] = 0  # the caller's own stays his
+
+
+def test_the_version_stands_once():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    assert "version" not in project["project"]
+    assert project["tool"]["hatch"]["version"]["path"] == "benchmark/__init__.py"
+
+
+class Named:
+    """Images that know their paths, as files do."""
+
+    paths = ["cat/1.jpg", "dog/2.jpg"]
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        if index > 1:
+            raise IndexError(index)
+        if index == 1:
+            raise UsageError("list file train.txt line 2: image is broken")
+        return np.zeros((4, 4, 3), np.uint8)
+
+
+def test_pixels_only_gives_images_and_no_paths():
+    """C14: `images.paths` named each query's class folder."""
+    shown = pickle.loads(pickle.dumps(PixelsOnly(Named())))
+    assert len(shown) == 2
+    assert shown[0].shape == (4, 4, 3)
+    with pytest.raises(UsageError, match=r"list file train.txt line 2"):
+        shown[1]
+    for name in ("paths", "images", "root", "__dict__"):
+        assert not hasattr(shown, name)
+    with pytest.raises(TypeError):
+        vars(shown)
+    assert "jpg" not in repr(shown)
+    subset = Split(images=shown).take(np.array([0, 0])).images
+    assert len(subset) == 2

@@ -2,17 +2,30 @@
 
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 
 import pytest
 
-from benchmark import UsageError, get_dataset, get_method
-from benchmark.registry import PAPER, Registry, builtin_folder, load_plugin, methods
+from benchmark import UsageError, get_dataset, get_method, register_method
+from benchmark.deep import PointwiseMethod
+from benchmark.registry import (
+    PAPER,
+    Registry,
+    builtin_folder,
+    builtin_names,
+    datasets,
+    load_only,
+    load_plugin,
+    methods,
+)
 
 PLUGIN = """
 from benchmark import register_method
 @register_method("{name}", title="X", family="control")
 class Method:
     def __init__(self, bits, seed=0, *, width=3): ...
+    def fit(self, train): ...
+    def encode(self, split): ...
 """
 
 
@@ -83,13 +96,158 @@ def test_without_a_data_root_the_miniature_stands_in_and_says_so():
     assert dataset.miniature
 
 
-def test_entry_points_are_loaded(monkeypatch):
-    class Entry:
-        name, value = "x", "somewhere:X"
+def entries(monkeypatch, *values, group="hashbench.methods"):
+    """Entry points as if packages had been installed that name them."""
+    found = [EntryPoint(name, value, group) for name, value in values]
+    monkeypatch.setattr("benchmark.registry.entry_points", lambda group: [e for e in found if e.group == group])
 
-        def load(self):
-            raise ImportError("no module somewhere")
 
-    monkeypatch.setattr("benchmark.registry.entry_points", lambda group: [Entry()])
-    with pytest.raises(UsageError, match="entry point x = somewhere:X"):
-        Registry("method").load()
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """An installed package whose method uses a helper module of its own."""
+    folder = tmp_path / "some_hashing"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "helper.py").write_text("WIDTH = 3")
+    (folder / "plugin.py").write_text("from some_hashing.helper import WIDTH\n" + PLUGIN.format(name="test-packaged"))
+    monkeypatch.syspath_prepend(tmp_path)
+    methods.load()
+    monkeypatch.setattr(methods, "_plugins", dict(methods._plugins))
+    yield folder
+    for name in [name for name in sys.modules if name.startswith("some_hashing")]:
+        del sys.modules[name]
+
+
+def test_a_broken_entry_point_is_a_warning_that_stops_only_who_asks_for_it(monkeypatch):
+    entries(monkeypatch, ("broken-x", "no_such_module_x:X"))
+    registry = Registry("method")
+    with pytest.warns(UserWarning, match="entry point broken-x = no_such_module_x:X cannot be imported"):
+        registry.load()
+    assert "No module named" in registry.broken["broken-x"]
+    with pytest.raises(UsageError, match=r"method 'broken-x': plugin entry point.*No module named"):
+        registry.get("broken-x")
+    with pytest.raises(UsageError, match=r"unknown method 'other'.*broken-x = no_such_module_x"):
+        registry.get("other")
+
+
+def test_a_plugin_that_breaks_halfway_leaves_nothing_registered(tmp_path):
+    path = write(tmp_path / "half.py", "test-half", PLUGIN + "raise RuntimeError('halfway')")
+    with pytest.raises(UsageError, match="halfway"):
+        load_plugin(path)
+    assert "test-half" not in methods._plugins
+
+
+def test_a_plugin_loaded_by_one_that_breaks_is_not_lost(tmp_path):
+    inner = write(tmp_path / "inner.py", "test-inner")
+    outer = tmp_path / "outer.py"
+    outer.write_text(f"from benchmark.registry import load_plugin\nload_plugin({str(inner)!r})\nraise RuntimeError")
+    with pytest.raises(UsageError, match="RuntimeError"):
+        load_plugin(outer)
+    load_plugin(inner)
+    assert get_method("test-inner").info.source == inner
+
+
+def test_what_an_entry_point_brings_says_so(monkeypatch, package):
+    entries(monkeypatch, ("test-packaged", "some_hashing.plugin:Method"))
+    registry = Registry("method")
+    registry.load()
+    info = methods._plugins["test-packaged"].info
+    assert info.entry == "some_hashing.plugin:Method"
+    assert info.source == package / "plugin.py"
+
+
+LOADED = "print(*sorted(name for name in sys.modules if name.startswith(('hashbench_plugin', 'some_hashing'))))"
+
+
+def fresh(code, *folders):
+    """The plugin modules that a new process has imported after this code."""
+    lines = f"import sys; sys.path[:0] = {list(map(str, folders))}; {code}; {LOADED}"
+    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_one_plugin_is_loaded_and_no_other(package):
+    """A4: a cell loads its own plugin and no other."""
+    source = str(methods.get("itq").info.source)
+    loaded = fresh(f"from benchmark.registry import load_only; load_only('method', 'itq', {source!r})")
+    assert [name.split("_")[2] for name in loaded] == ["itq"]
+    loaded = fresh("from benchmark import get_method; get_method('dph-f')")
+    assert [name.split("_")[2] for name in loaded] == ["dph"]
+    entry = "'test-packaged', None, 'some_hashing.plugin:Method'"
+    loaded = fresh(f"from benchmark.registry import load_only; load_only('method', {entry})", package.parent)
+    assert loaded == ["some_hashing", "some_hashing.helper", "some_hashing.plugin"]
+
+
+def test_own_data_are_named_without_loading_data_sets():
+    code = "from benchmark.registry import name_of_own as n; assert [n('x', 'a'), n('x', 'coco')] == ['a', 'x:coco']"
+    assert fresh(code) == []
+
+
+def test_a_file_that_no_longer_registers_the_name_is_told(tmp_path):
+    path = write(tmp_path / "renamed.py", "test-new-name")
+    with pytest.raises(UsageError, match=r"'test-old-name' comes from .*renamed\.py, which does not register it"):
+        load_only("method", "test-old-name", path)
+    with pytest.raises(UsageError, match="interactively"):
+        load_only("method", "test-old-name", None)
+
+
+def test_a_plugin_may_not_take_a_built_in_name_even_before_that_is_loaded(tmp_path):
+    path = write(tmp_path / "mine.py", "itq")
+    code = f"""
+import sys
+from benchmark import UsageError
+from benchmark.registry import load_plugin
+try:
+    load_plugin({str(path)!r})
+except UsageError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "method 'itq' is defined twice" in done.stdout
+
+
+def test_built_in_names_read_off_the_files_are_those_that_are_registered():
+    for registry in (methods, datasets):
+        built_in = {cls.info.name for cls in registry if cls.info.source.parent == builtin_folder(f"{registry.kind}s")}
+        assert set(builtin_names(registry.kind)) == built_in
+
+
+class Stub:
+    def fit(self, train): ...
+
+    def encode(self, split): ...
+
+
+def test_what_is_declared_must_be_known():
+    for wrong in ({"needs": "label"}, {"input": "pixels"}, {"family": "shallow"}):
+        with pytest.raises(UsageError, match=f"{next(iter(wrong))} = .*, expected one of"):
+            register_method("test-wrong", title="X", **wrong)(type("Wrong", (Stub,), {}))
+    with pytest.raises(UsageError, match="class Half has no encode"):
+        register_method("test-wrong", title="X")(type("Half", (), {"fit": Stub.fit}))
+
+
+def test_family_and_needs_come_from_the_class_it_derives_from(monkeypatch):
+    methods.load()
+    monkeypatch.setattr(methods, "_plugins", dict(methods._plugins))
+    plain = register_method("test-a", title="A", needs="labels", paper="P")(type("A", (Stub,), {}))
+    derived = register_method("test-b", title="B")(type("B", (plain,), {}))
+    assert (derived.info.family, derived.info.needs, derived.info.paper) == ("supervised", "labels", "P")
+    deep = register_method("test-c", title="C")(type("C", (PointwiseMethod,), {}))
+    assert (deep.info.family, deep.info.input, deep.info.needs) == ("deep", "images", "labels")
+    assert register_method("test-d", title="D")(type("D", (Stub,), {})).info.family == "unsupervised"
+
+
+def test_a_method_from_the_registry_has_types(tmp_path):
+    """`get_method` results carry types, for whoever installed the package."""
+    (tmp_path / "user.py").write_text(
+        "from benchmark import Split, get_method\n"
+        "method = get_method('itq')(16, seed=1, iterations=5)\n"
+        "reveal_type(method.fit(Split()).encode(Split()))\n"
+    )
+    api = pytest.importorskip("mypy.api")
+    told, _, _ = api.run(
+        [str(tmp_path / "user.py"), "--config-file=", "--follow-imports=silent", "--ignore-missing-imports"]
+    )
+    assert "numpy.ndarray" in told
+    assert builtin_folder("methods").parent.joinpath("benchmark", "py.typed").exists()

@@ -1,6 +1,7 @@
 """coco under a data root: published lists, annotation files, and the paper's protocol drawn from them."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -62,7 +63,7 @@ def test_drawn_lists_can_be_read_again(root):
         assert split.ids == splits.parts()[part].ids
         assert np.array_equal(split.labels, splits.parts()[part].labels)
     told = json.loads((folder / "lists.json").read_text())
-    assert set(told["sha256"]) == {"train.txt", "query.txt", "database.txt"}
+    assert set(told["sha256"]) == {"train.txt", "query.txt", "database.txt", "classes.txt"}
     assert told["made from"]["split_seed"] == 0
 
 
@@ -165,3 +166,31 @@ def test_too_few_images_for_the_training_set(root):
     root.coco(images=30)
     with pytest.raises(UsageError, match="too few for 10,000 training images"):
         load(root, train_size=10_000)
+
+
+def test_the_revision_covers_the_pixels(root):
+    """A1: pictures replaced in place stayed done."""
+    root.coco(images=100)
+    one, _ = load(root)
+    root.image("train2014/COCO_train2014_000000000001.jpg")
+    two, _ = load(root)
+    assert one.revision != two.revision
+
+
+@pytest.mark.parametrize("what", ["classes.txt", "train.txt", "lists.json"])
+def test_any_damaged_file_of_drawn_lists_is_made_again(root, what):
+    root.coco(images=100)
+    dataset, splits = load(root)
+    (dataset.lists()["train"].parent / what).write_text("[1]")
+    _, again = load(root)
+    assert again.train.ids == splits.train.ids
+    assert again.class_names == splits.class_names
+
+
+def test_a_pipe_in_place_of_annotations_is_one_line(root):
+    root.coco(images=30)
+    path = root.folder / "annotations" / "instances_val2014.json"
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(UsageError, match=r"instances_val2014.json is no file"):
+        load(root)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from benchmark import check_dataset
-from benchmark.data.ilsvrc import CLASSES
 from benchmark.registry import builtin_folder, datasets, get_dataset
+
+CLASSES = datasets.get("imagenet").class_names
 
 
 def features(root):

@@ -1,9 +1,13 @@
 """`lists:DIR`, and what every data set that is described by lists promises."""
 
+import os
+import shutil
+
 import numpy as np
 import pytest
 
 from benchmark.data.audit import audit
+from benchmark.data.cache import cache_dir, telling
 from benchmark.errors import UsageError
 from benchmark.registry import get_dataset
 
@@ -48,14 +52,53 @@ def test_images_may_lie_under_the_data_root(root, tmp_path):
         get_dataset(f"lists:{folder}").check()
 
 
-def test_the_revision_follows_the_lists_only(root):
+def test_the_revision_follows_lists_and_pixels_and_nothing_else(root, tmp_path):
+    """A1: pictures replaced in place stayed done; where they lie and when they were written does not matter."""
     folder = root.lists()
     before = get_dataset(f"lists:{folder}").revision
     (folder / "images" / "0.png").touch()
     assert get_dataset(f"lists:{folder}").revision == before
-    with (folder / "train.txt").open("a") as file:
-        file.write("images/3.png 0 1 0\n")
+    shutil.copytree(folder, tmp_path / "moved")
+    assert get_dataset(f"lists:{tmp_path / 'moved'}").revision == before
+    picture = folder / "images" / "0.png"
+    stat = picture.stat()
+    content = bytearray(picture.read_bytes())
+    content[-20] ^= 1
+    picture.write_bytes(content)
+    os.utime(picture, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     assert get_dataset(f"lists:{folder}").revision != before
+    root.text("train.txt", "images/8.png 0 1 0")
+    assert len({before, get_dataset(f"lists:{folder}").revision}) == 2
+
+
+def test_a_pipe_in_place_of_an_image_is_one_line_with_its_list_line(root):
+    folder = root.lists()
+    (folder / "images" / "0.png").unlink()
+    os.mkfifo(folder / "images" / "0.png")
+    dataset = get_dataset(f"lists:{folder}")
+    assert dataset.revision
+    with pytest.raises(UsageError, match=r"query.txt line 1: image .*0.png is no file"):
+        dataset.load().query.images[0]
+    skipped = get_dataset(f"lists:{folder}", skip_broken=True)
+    assert len(skipped.load().query) == 5
+
+
+def test_hashing_and_decoding_are_told(root):
+    folder, heard = root.lists(), set()
+    with telling(lambda what, done, total: heard.add((what, done, total))):
+        get_dataset(f"lists:{folder}", skip_broken=True).load()
+    assert {("hashing files", 18, 18), ("decoding images", 18, 18)} <= heard
+
+
+@pytest.mark.parametrize("damage", [b"", b"[]", b"{"])
+def test_a_damaged_list_of_broken_images_is_made_again(root, damage):
+    """E: a damaged note was a traceback."""
+    folder = root.lists()
+    (folder / "images" / "0.png").write_bytes(b"no image")
+    assert len(get_dataset(f"lists:{folder}", skip_broken=True).load().query) == 5
+    (note,) = (cache_dir() / "broken").glob("*.note")
+    note.write_bytes(damage)
+    assert len(get_dataset(f"lists:{folder}", skip_broken=True).load().query) == 5
 
 
 def test_missing_images_are_counted_and_the_first_is_named(root):
@@ -158,6 +201,7 @@ def test_a_folder_called_coco_is_not_taken_for_coco(root):
     assert get_dataset(f"lists:{root.lists('coco/')}").name == "lists:coco"
 
 
-def test_a_folder_that_is_not_there():
-    with pytest.raises(UsageError, match="lists folder nowhere does not exist"):
-        get_dataset("lists:nowhere")
+@pytest.mark.parametrize("path", ["nowhere", "~nobody-of-that-name", "x" * 5000])
+def test_a_folder_that_is_not_there(path):
+    with pytest.raises(UsageError, match=r"lists folder .* does not exist"):
+        get_dataset(f"lists:{path}")

@@ -7,13 +7,14 @@ import hashlib
 import math
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmark import get_dataset
 from benchmark.contracts import Splits
-from benchmark.data.miniature import glyphs, render, scenes
+from benchmark.data.miniature import glyphs, pixels, scenes
 
 NAMES = ("imagenet-mini", "nus-mini", "coco-mini")
 # sha256 of the first 256 query and database images, all labels and the training rows' names. They change only with
@@ -134,20 +135,20 @@ def test_hues_are_those_of_the_colour_wheel() -> None:
     hues = np.arange(0, scenes.WHEEL, 37)
     full, none = np.full(len(hues), 255), np.zeros(len(hues), int)
     expected = [colorsys.hsv_to_rgb(hue / scenes.WHEEL, 1, 1) for hue in hues]
-    assert render._colour(hues, full, none) == pytest.approx(255 * np.array(expected), abs=1.5)
+    assert pixels._colour(hues, full, none) == pytest.approx(255 * np.array(expected), abs=1.5)
 
 
 def test_colourless_is_grey() -> None:
-    red, green, blue = render._colour(np.array([scenes.COLOURLESS]), np.array([200]), np.array([0]))[0]
+    red, green, blue = pixels._colour(np.array([scenes.COLOURLESS]), np.array([200]), np.array([0]))[0]
     assert red == green == blue == 200
 
 
 @pytest.mark.parametrize("scrambled", [False, True])
 def test_a_glyph_is_turned_scaled_and_placed(scrambled: bool) -> None:
-    palette, look = scenes.Palette(("red",)), scenes.Look((14, 20))
-    drawn = scenes.draw_scenes(np.random.default_rng(3), "query", np.array([[4]]), palette, look)
+    palette, variation = scenes.Palette(("red",)), scenes.Variation((14, 20))
+    drawn = scenes.draw_scenes(np.random.default_rng(3), "query", np.array([[4]]), palette, variation)
     drawn.scrambled[0, 0] = scrambled
-    assert render._opacity(drawn, np.array([0]), 0)[0] == pytest.approx(slow_opacity(drawn), abs=0)
+    assert pixels._opacity(drawn, np.array([0]), 0)[0] == pytest.approx(slow_opacity(drawn), abs=0)
 
 
 def slow_opacity(drawn: scenes.Scenes) -> np.ndarray:
@@ -166,3 +167,20 @@ def slow_opacity(drawn: scenes.Scenes) -> np.ndarray:
                     u, v = (u + side // 2) % side, (v + side // 2) % side
                 opacity[row, column] = stored[v, u]
     return opacity
+
+
+def test_the_revision_follows_what_the_code_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A comment or a docstring in the code that makes the images changes nothing, another number does."""
+    text = Path(str(pixels.__file__)).read_text()
+    changes = {
+        "same": text,
+        "comment": text.replace("NOISE = 10", "# loud\nNOISE = 10"),
+        "docstring": text.replace('"""Scenes to pixels', '"""From scenes to pixels'),
+        "number": text.replace("NOISE = 10", "NOISE = 11"),
+    }
+    found = {}
+    for kind, changed in changes.items():
+        (tmp_path / f"{kind}.py").write_text(changed)
+        monkeypatch.setattr(pixels, "__file__", str(tmp_path / f"{kind}.py"))
+        found[kind] = get_dataset("coco-mini").revision
+    assert found["same"] == found["comment"] == found["docstring"] != found["number"]

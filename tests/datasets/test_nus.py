@@ -43,7 +43,7 @@ def test_unlabelled_images_are_kept_or_dropped_by_a_switch(root):
     _, splits = load(root, unlabelled="drop")
     assert splits.database.labels.any(axis=1).all()
     assert len(splits.query) + len(splits.database) == 160
-    with pytest.raises(UsageError, match="unlabelled='perhaps', expected keep or drop"):
+    with pytest.raises(UsageError, match=r"nus.unlabelled='perhaps': expected keep or drop"):
         load(root, unlabelled="perhaps")
 
 

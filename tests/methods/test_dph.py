@@ -62,7 +62,7 @@ def equations(u: np.ndarray, labels: np.ndarray, gamma: float, beta: float, inve
 @pytest.mark.parametrize("bits", [1, 5])
 def test_loss_is_the_papers(labels: np.ndarray, gamma: float, bits: int) -> None:
     codes, block = batch(labels, bits)
-    method = get_method("dph")(bits, gamma=gamma, beta=0.7, inv_epsilon=0.3)
+    method = get_method("dph")(bits, gamma=gamma, logit_scale=0.07 * bits, inv_epsilon=0.3)
     expected = equations(codes.both.numpy(), labels, gamma, 0.7, 0.3)
     assert method.loss(codes, block, 0).item() == pytest.approx(expected, rel=1e-6)
 
@@ -81,9 +81,9 @@ def cross_entropy(codes: Codes, block: PairBlock, beta: float) -> float:
 
 def test_a_without_gamma_alpha_and_q_it_is_plain_cross_entropy_and_dhn() -> None:
     codes, block = batch(SKEWED, 4)
-    plain = get_method("dph-w")(4, gamma=0, beta=0.4, inv_epsilon=0).loss(codes, block, 0).item()
+    plain = get_method("dph-w")(4, gamma=0, logit_scale=0.16, inv_epsilon=0).loss(codes, block, 0).item()
     assert plain == pytest.approx(cross_entropy(codes, block, 0.4), rel=1e-12)
-    unscaled = get_method("dph-w")(4, beta=1.0, inv_epsilon=0).loss(codes, block, 0).item()
+    unscaled = get_method("dph-w")(4, logit_scale=0.4, inv_epsilon=0).loss(codes, block, 0).item()
     assert unscaled == pytest.approx(get_method("dhn")(4, quantization=0).loss(codes, block, 0).item(), rel=1e-12)
 
 
@@ -104,12 +104,12 @@ def test_b_dph_w_ignores_the_degrees() -> None:
 
 def test_dph_f_takes_its_difficulty_from_the_likelihood() -> None:
     codes, block = batch(SKEWED, 4)
-    method = get_method("dph-f")(4, gamma=0.5, beta=0.8)
+    method = get_method("dph-f")(4, gamma=0.5, logit_scale=0.32)
     h = codes.both.tanh()
     p = torch.sigmoid(0.8 * h[: codes.size] @ h[codes.size :].T)
     p = torch.where(block.similar > 0, p, 1 - p)
     assert torch.allclose(method.difficulty(-p.log(), codes.tanh(), block), 1 - p)
-    assert method.loss(codes, block, 0) != get_method("dph")(4, gamma=0.5, beta=0.8).loss(codes, block, 0)
+    assert method.loss(codes, block, 0) != get_method("dph")(4, gamma=0.5, logit_scale=0.32).loss(codes, block, 0)
 
 
 @pytest.mark.parametrize("name", ["dph", "dph-f", "dph-w", "dph-q"])
@@ -181,7 +181,7 @@ def test_g_binary_codes_cost_no_quantisation_and_zero_codes_are_finite() -> None
 def test_h_extreme_logits_are_finite(mode: str) -> None:
     codes, block = batch(SKEWED, 4)
     outputs = (1e4 * codes.both.float()).requires_grad_()
-    loss = get_method("dph")(4, beta=2500.0, mode=mode).loss(Codes(outputs, codes.size), block, 0)
+    loss = get_method("dph")(4, logit_scale=1000.0, mode=mode).loss(Codes(outputs, codes.size), block, 0)
     loss.backward()
     assert torch.isfinite(loss)
     assert torch.isfinite(outputs.grad).all()

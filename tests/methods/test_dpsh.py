@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark import LabelSimilarity, Split, get_method
+from benchmark import Split, get_method
 from benchmark.deep import Training
 
 LABELS = np.eye(3, dtype=bool)[[0, 0, 1, 2, 1, 0]]
@@ -14,7 +14,7 @@ LABELS = np.eye(3, dtype=bool)[[0, 0, 1, 2, 1, 0]]
 
 def test_with_all_rows_in_the_batch_it_is_plain_cross_entropy_at_half_the_product() -> None:
     method = get_method("dpsh")(4, eta=0.0, training=Training(self_pairs=True))
-    method.prepare(LabelSimilarity(LABELS))
+    method.prepare(Split(labels=LABELS))
     items, target = method.draw(0)
     assert sorted(items) == list(range(6))
     outputs = torch.randn(6, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -26,7 +26,7 @@ def test_with_all_rows_in_the_batch_it_is_plain_cross_entropy_at_half_the_produc
 
 def test_quantisation_pulls_to_the_nearest_code() -> None:
     method = get_method("dpsh")(2, eta=3.0, training=Training(self_pairs=True))
-    method.prepare(LabelSimilarity(LABELS))
+    method.prepare(Split(labels=LABELS))
     _, target = method.draw(0)
     outputs = torch.tensor([[0.5, -2.0]] * 6)
     bare = get_method("dpsh")(2, eta=0.0)
@@ -37,7 +37,7 @@ def test_quantisation_pulls_to_the_nearest_code() -> None:
 
 def test_gradient_flows_through_the_batch_side_only() -> None:
     method = get_method("dpsh")(4, eta=0.0, training=Training(self_pairs=True))
-    method.prepare(LabelSimilarity(LABELS))
+    method.prepare(Split(labels=LABELS))
     items, target = method.draw(0)
     outputs = torch.randn(6, 4, generator=torch.Generator().manual_seed(1), requires_grad=True)
     method.objective(outputs, target, 0).backward()

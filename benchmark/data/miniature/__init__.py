@@ -3,25 +3,13 @@
 A class is a digit in a hue ("three red"); an image is a 32x32 canvas with one glyph (ImageNet) or several
 (NUS-WIDE, MS-COCO) over a textured background, among scrambled glyphs that belong to no class. Every number is
 drawn and rendered in integers, so the pixels are the same on every machine. The plugin files in datasets/ hold
-the protocol (sizes, proportions); the modules here hold how rows are drawn (`protocol`), what is on a canvas
-(`scenes`), and how it becomes pixels (`render`). Nothing here knows the network trained on them.
+the protocol (sizes, proportions); the modules here hold the data set class (`dataset`), how rows are drawn
+(`labelled_rows`), what is on a canvas (`scenes`), and how it becomes pixels (`pixels`). Nothing here knows the
+network trained on them.
 """
 
-from benchmark.data.miniature.protocol import (
-    MultiLabel,
-    SingleLabel,
-    multi_label_splits,
-    revision_of,
-    single_label_splits,
-)
-from benchmark.data.miniature.scenes import Look, Palette
+from benchmark.data.miniature.dataset import Miniature
+from benchmark.data.miniature.labelled_rows import ManyLabelsProtocol, OneLabelProtocol
+from benchmark.data.miniature.scenes import Palette, Variation
 
-__all__ = [
-    "Look",
-    "MultiLabel",
-    "Palette",
-    "SingleLabel",
-    "multi_label_splits",
-    "revision_of",
-    "single_label_splits",
-]
+__all__ = ["ManyLabelsProtocol", "Miniature", "OneLabelProtocol", "Palette", "Variation"]

@@ -33,7 +33,7 @@ class Palette:
 
 
 @dataclass(frozen=True)
-class Look:
+class Variation:
     """How much images of a class vary: the knobs of difficulty."""
 
     sizes: tuple[int, int]  # side of a glyph in pixels, from and to
@@ -67,15 +67,15 @@ class Scenes:
 
 
 def draw_scenes(
-    rng: np.random.Generator, pool: glyphs.Pool, classes: np.ndarray, palette: Palette, look: Look
+    rng: np.random.Generator, pool: glyphs.Pool, classes: np.ndarray, palette: Palette, variation: Variation
 ) -> Scenes:
     """Canvases that show `classes`: (n, slots) class numbers, -1 where a slot is empty."""
     rows, slots = classes.shape
     shown = classes >= 0
-    scrambled = _distractors(rng, shown, look)
+    scrambled = _distractors(rng, shown, variation)
     classes = np.pad(classes, ((0, 0), (0, scrambled.shape[1] - slots)), constant_values=-1)
     used = (classes >= 0) | scrambled
-    digit, hue = _digit_and_hue(rng, classes, palette, look)
+    digit, hue = _digit_and_hue(rng, classes, palette, variation)
     shape = classes.shape
     return Scenes(
         glyph=np.where(used, glyphs.draw(rng, pool, digit), -1),
@@ -83,47 +83,47 @@ def draw_scenes(
         hue=hue,
         light=np.where(scrambled, rng.integers(110, 190, shape), rng.integers(180, 256, shape)),
         pale=rng.integers(0, 50, shape),
-        size=rng.integers(look.sizes[0], look.sizes[1] + 1, shape) * np.where(scrambled, 3, 4) // 4,
-        angle=rng.integers(-look.turn, look.turn + 1, shape),
-        centre=_centres(rng, used, look),
+        size=rng.integers(variation.sizes[0], variation.sizes[1] + 1, shape) * np.where(scrambled, 3, 4) // 4,
+        angle=rng.integers(-variation.turn, variation.turn + 1, shape),
+        centre=_centres(rng, used, variation),
         ground=rng.integers(0, 75, (rows, 2, 3)),
         texture=rng.integers(0, len(TEXTURES), (rows,)),
         grain=np.stack([rng.integers(low, high, rows) for low, high in ((4, 13), (-3, 4), (1, 4), (0, 64))], 1),
     )
 
 
-def _distractors(rng: np.random.Generator, shown: np.ndarray, look: Look) -> np.ndarray:
+def _distractors(rng: np.random.Generator, shown: np.ndarray, variation: Variation) -> np.ndarray:
     """(n, slots + distractors) bool: Binomial(distractors, 1/2) scrambled glyphs behind the shown ones.
 
     An image that shows no class has at least two: nothing on a canvas would give it away as unlabelled.
     """
-    coins = rng.integers(0, 2, (len(shown), look.distractors)).astype(bool)
+    coins = rng.integers(0, 2, (len(shown), variation.distractors)).astype(bool)
     coins[~shown.any(1)] = True
-    room = shown.sum(1) + np.arange(1, look.distractors + 1)[:, None] <= 9
+    room = shown.sum(1) + np.arange(1, variation.distractors + 1)[:, None] <= 9
     return np.concatenate([np.zeros_like(shown), coins & room.T], 1)
 
 
 def _digit_and_hue(
-    rng: np.random.Generator, classes: np.ndarray, palette: Palette, look: Look
+    rng: np.random.Generator, classes: np.ndarray, palette: Palette, variation: Variation
 ) -> tuple[np.ndarray, np.ndarray]:
     """Digit and hue of every slot; those of no class have any digit and any hue."""
     hues = len(palette.hues)
     digit = rng.integers(0, 10, classes.shape)
     free = rng.integers(0, WHEEL, classes.shape)
     # A sum of three uniform numbers: near normal, and exact in integers.
-    spread = rng.integers(-look.hue_spread, look.hue_spread + 1, (3, *classes.shape)).sum(0) // 3
+    spread = rng.integers(-variation.hue_spread, variation.hue_spread + 1, (3, *classes.shape)).sum(0) // 3
     coloured = (classes >= 0) & (classes < 10 * hues)
     digit = np.where(coloured, classes // hues, digit)
     hue = np.where(coloured, (classes % hues * WHEEL // hues + spread) % WHEEL, free)
     return digit, np.where(classes == 10 * hues, COLOURLESS, hue)
 
 
-def _centres(rng: np.random.Generator, used: np.ndarray, look: Look) -> np.ndarray:
+def _centres(rng: np.random.Generator, used: np.ndarray, variation: Variation) -> np.ndarray:
     """Places in half pixels: cells of a 3 x 3 grid around the middle, each at most once, jittered."""
     rows, slots = used.shape
     cell = np.argsort(rng.integers(0, 2**40, (rows, 9)), axis=1, kind="stable")
     order = np.cumsum(used, axis=1) - 1
     cell = np.take_along_axis(cell, np.clip(order, 0, 8), axis=1)
-    grid = (np.stack([cell % 3, cell // 3], 2) - 1) * 2 * look.reach
+    grid = (np.stack([cell % 3, cell // 3], 2) - 1) * 2 * variation.reach
     jitter = rng.integers(-4, 5, (rows, slots, 2))
     return CANVAS + grid + jitter

@@ -125,3 +125,31 @@ def test_bad_input_is_one_line(tmp_path, capsys):
     assert "did you mean 'coco'" in lines[0]
     assert "nowhere" in lines[1]
     assert "instances_train2014.json" in lines[2]
+
+
+@pytest.mark.parametrize("command", ["prepare", "audit"])
+def test_data_sets_are_named_as_for_run_or_as_bare_words(root, capsys, command):
+    words = ["--data-root", str(root), *SMALL, *(["--no-features"] if command == "prepare" else [])]
+    told = []
+    for names in (["coco"], ["--datasets", "coco"]):
+        assert main([command, *names, *words]) == 0
+        told.append([line for line in capsys.readouterr().out.splitlines() if "query rows in database" in line])
+    assert told[0] == told[1] == ["  query rows in database: 0"]
+    assert main([command, *words]) == 2
+    assert "give --datasets NAME" in capsys.readouterr().err
+
+
+def test_long_tasks_are_told(root, capsys):
+    """Preparing a large data set was silent for minutes."""
+    assert main(["prepare", "coco", "--data-root", str(root), "--backbone", "alexnet", "--skip-broken", *SMALL]) == 0
+    told = capsys.readouterr().out
+    for what in ("looking for images", "hashing files: 160 of 160", "decoding images: 160 of 160",
+                 "features of alexnet: 160 of 160"):  # fmt: skip
+        assert what in told
+
+
+def test_lists_that_cannot_be_written_are_one_line(root, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    words = ["prepare", "coco", "--data-root", str(root), "--lists", str(tmp_path / "file"), "--no-features"]
+    assert main([*words, *SMALL]) == 2
+    assert "lists cannot be written there" in capsys.readouterr().err

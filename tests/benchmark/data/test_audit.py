@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmark import PairSimilarity, Split, Splits
-from benchmark.data.audit import audit, class_groups, render
+from benchmark.data.audit import audit, audit_text, class_groups
+from benchmark.data.images import ImageFiles
 from benchmark.registry import get_dataset
 
 LABELS = st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, max_size=5)
@@ -117,7 +118,7 @@ def test_the_audit_is_plain_data_and_text():
     names = {"query": ["a", "b"], "database": ["a", "c"], "train": ["c", "d"]}
     found = audit(splits(one, one, one, names), 5)
     assert json.loads(json.dumps(found.as_dict())) == found.as_dict()
-    text = render(found)
+    text = audit_text(found)
     assert "query rows in database: 1" in text
     assert "error: 1 of 2 query rows" in text
     assert "MAP@5 of a random ranking" in text
@@ -178,3 +179,57 @@ def test_hashnets_balanced_list_has_no_groups(audits):
     found = audits["imagenet-balanced"]
     assert found.groups == {}
     assert set(found.parts["train"].class_counts) == {130}
+
+
+# The same image under two names
+
+
+def test_published_coco_lists_leak_under_any_data_set(shared_data, tmp_path, monkeypatch):
+    """A8: 4,000 of 4,000 queries are in the database under another path prefix, and the audit counted 0."""
+    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
+    with tarfile.open(shared_data / "paper_lists.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / "coco"
+    (folder / "database_hashnet.txt").rename(folder / "database.txt")
+    dataset = get_dataset(f"lists:{folder}")
+    found = audit(dataset.load(), dataset.map_cutoff)
+    assert found.overlap == found.overlap_by_base_name == 4_000
+    assert found.errors[0].startswith("4,000 of 4,000 query rows are in the database too")
+    assert any("path prefixes differ" in warning for warning in found.warnings)
+    assert found.train_outside_database == 10_000
+    clean = get_dataset(f"lists:{folder}", drop_overlap=True).load()
+    assert audit(clean, dataset.map_cutoff).overlap == 0
+    assert len(clean.database) == 112_218 - 4_000
+
+
+def files(folder, names):
+    return Split(images=ImageFiles(folder, names), labels=np.arange(len(names)) % 2, ids=names)
+
+
+def test_copies_of_queries_in_the_database_are_overlap(tmp_path):
+    """A8: the bytes decide where there are files; a base name in two folders is no overlap by itself."""
+    for name, content in {
+        "a/1.jpg": b"1",
+        "b/1.jpg": b"1",
+        "a/2.jpg": b"2",
+        "b/2.jpg": b"other",
+        "b/9.jpg": b"2",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    query, database = files(tmp_path, ["a/1.jpg", "a/2.jpg"]), files(tmp_path, ["b/1.jpg", "b/2.jpg", "b/9.jpg"])
+    found = audit(Splits(query, query, database), 5)
+    assert (found.overlap, found.overlap_by_base_name, found.same_bytes) == (1, 0, 1)
+    assert found.train_in_query == 2
+    assert found.train_outside_database == 1
+    assert "1 query images have the bytes of a database image of another name" in found.warnings
+    assert found.errors[0].startswith("1 of 2 query rows are in the database too")
+
+
+def test_equal_bytes_under_two_names_are_a_warning(tmp_path):
+    for name in ("1.jpg", "2.jpg", "3.jpg"):
+        (tmp_path / name).write_bytes(b"same" if name != "3.jpg" else b"other")
+    part = files(tmp_path, ["1.jpg", "2.jpg", "3.jpg", "3.jpg"])
+    found = audit(Splits(part, files(tmp_path, ["4.jpg", "5.jpg"]), part), 5)
+    assert (found.parts["train"].same_bytes, found.parts["train"].duplicates) == (1, 1)
+    assert "1 images of train have the bytes of another one, under another name" in found.warnings

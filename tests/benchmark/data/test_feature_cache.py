@@ -1,6 +1,5 @@
 """The feature cache: right rows, computed once, kept whole, resumed, verified, and shared by processes."""
 
-import json
 import multiprocessing
 import os
 import signal
@@ -14,6 +13,8 @@ from PIL import Image
 
 from benchmark import Split, Splits, UsageError
 from benchmark.data import feature_cache as features
+from benchmark.data import hashing
+from benchmark.data.cache import read_note, telling
 from benchmark.data.feature_cache import extract
 from benchmark.data.images import ImageArrays, ImageFiles, Transform
 from benchmark.deep.backbones import Backbone
@@ -147,11 +148,11 @@ class Stopped(Exception):
 
 
 def stop_after(rows):
-    def progress(done, total):
-        if done >= rows:
+    def listener(what, done, total):
+        if what == "features of tiny" and done >= rows:
             raise Stopped
 
-    return progress
+    return telling(listener)
 
 
 def kept_rows(cache):
@@ -161,18 +162,12 @@ def kept_rows(cache):
 
 def test_interrupted_work_goes_on_where_it_stopped(tmp_path):
     array, counter, shown = pictures(31), Counter(), []
-    with pytest.raises(Stopped):
-        extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0, progress=stop_after(20))
+    with pytest.raises(Stopped), stop_after(20):
+        extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
     kept = kept_rows(tmp_path / "f")
     assert 16 <= kept < 31
-    again = extract(
-        DATASET,
-        make(array, counter),
-        "tiny",
-        cache=tmp_path / "f",
-        workers=0,
-        progress=lambda done, total: shown.append((done, total)),
-    )
+    with telling(lambda what, done, total: shown.append((done, total))):
+        again = extract(DATASET, make(array, counter), "tiny", cache=tmp_path / "f", workers=0)
     np.testing.assert_allclose(again.query.features, slow_features(array[:5]), atol=1e-5)
     assert sum(counter.values()) == 31 - kept
     assert shown[0][0] > kept
@@ -181,8 +176,8 @@ def test_interrupted_work_goes_on_where_it_stopped(tmp_path):
 
 def test_a_damaged_chunk_is_computed_again(tmp_path):
     array = pictures(31)
-    with pytest.raises(Stopped):
-        extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0, progress=stop_after(20))
+    with pytest.raises(Stopped), stop_after(20):
+        extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
     chunk = min(folder_of(tmp_path / "f").glob("chunk-*.npy"))
     content = bytearray(chunk.read_bytes())
     content[-1] ^= 1
@@ -203,12 +198,12 @@ def test_a_damaged_table_is_computed_again(tmp_path, damage):
     elif damage == "cut it short":
         (folder / "features.npy").write_bytes(content[:-8])
     elif damage == "lose the note":
-        (folder / "features.json").unlink()
+        (folder / "features.note").unlink()
     else:
         (folder / "features.npy").unlink()
     found = extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
     np.testing.assert_allclose(found.train.features, slow_features(array[20:31]), atol=1e-5)
-    assert json.loads((folder / "features.json").read_text())["rows"] == 31
+    assert read_note(folder / "features.note")["rows"] == 31
 
 
 def test_wide_rows_are_kept_in_half_precision(tmp_path):
@@ -240,11 +235,12 @@ def test_two_processes_share_one_cache(tmp_path):
 
 
 def die_half_way(cache):
-    def progress(done, total):
+    def die(what, done, total):
         if done >= 20:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    extract(DATASET, make(pictures(31)), "tiny", cache=cache, workers=0, progress=progress)
+    with telling(die):
+        extract(DATASET, make(pictures(31)), "tiny", cache=cache, workers=0)
 
 
 def test_a_killed_process_leaves_whole_chunks(tmp_path):
@@ -259,7 +255,7 @@ def test_a_killed_process_leaves_whole_chunks(tmp_path):
     np.testing.assert_allclose(found.database.features, slow_features(pictures(31)[5:30]), atol=1e-5)
     assert kept >= 16
     assert sum(counter.values()) == 31 - kept
-    assert sorted(p.name for p in folder.iterdir()) == ["features.json", "features.lock", "features.npy"]
+    assert sorted(p.name for p in folder.iterdir()) == ["features.lock", "features.note", "features.npy"]
 
 
 # Files
@@ -297,3 +293,83 @@ def test_a_broken_file_is_named_with_its_list_line(tmp_path, workers):
         extract(DATASET, of_files(tmp_path / "images", 12), "tiny", cache=tmp_path / "f", workers=workers)
     assert str(caught.value).startswith(f"list file database.txt line 10: image {broken} is broken")
     assert "\n" not in str(caught.value)
+
+
+# What the cache is trusted for
+
+
+def rot(path, monkeypatch):
+    """Change one bit on the disk and nothing that `stat` tells."""
+    real = os.stat(path)
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    path.write_bytes(content)
+    unchanged = hashing.signature(real)
+    signature = hashing.signature
+    monkeypatch.setattr(features, "signature", lambda now: unchanged if now.st_ino == real.st_ino else signature(now))
+
+
+@pytest.mark.parametrize("due", ["small table", "a week later"])
+def test_bit_rot_in_features_is_noticed(tmp_path, monkeypatch, settled, due):
+    """A6: a sha256 lay beside the features and was never looked at again."""
+    array = pictures(31)
+    extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    table = folder_of(tmp_path / "f") / "features.npy"
+    rot(table, monkeypatch)
+    if due == "a week later":
+        monkeypatch.setattr(features, "CHEAP", -1)
+        now = features.time.time_ns
+        before = extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+        assert not np.allclose(np.array(before.train.features[-1]), slow_features(array[30:31]), atol=1e-7, rtol=0)
+        monkeypatch.setattr(features.time, "time_ns", lambda: now() + hashing.WEEK)
+    found = extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    np.testing.assert_allclose(found.train.features, slow_features(array[20:31]), atol=1e-5)
+    assert features.verify_table(table.parent)
+
+
+def test_a_large_sound_table_is_not_read_whenever_it_is_opened(tmp_path, monkeypatch, settled):
+    monkeypatch.setattr(features, "CHEAP", -1)
+    extract(DATASET, make(pictures(31)), "tiny", cache=tmp_path / "f", workers=0)
+    monkeypatch.setattr(features, "hashed_now", lambda path: pytest.fail("read again"))
+    extract(DATASET, make(pictures(31)), "tiny", cache=tmp_path / "f", workers=0)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"no table at all", None])
+def test_what_stands_in_for_a_table_is_replaced(tmp_path, content):
+    array = pictures(31)
+    extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    table = folder_of(tmp_path / "f") / "features.npy"
+    if content is None:
+        np.save(table, np.full((31, 3), np.nan, np.float32))
+    else:
+        table.write_bytes(content)
+    found = extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    np.testing.assert_allclose(found.train.features, slow_features(array[20:31]), atol=1e-5)
+
+
+def test_files_of_equal_names_and_other_bytes_are_other_features(tmp_path):
+    """A1: two folders with equal file names shared cached features, whatever the revision says."""
+    for name, seed in (("clean", 0), ("noisy", 1)):
+        (tmp_path / name).mkdir()
+        for number, image in enumerate(pictures(12, seed)):
+            Image.fromarray(image).save(tmp_path / name / f"{number}.png")
+    one, two = (extract(DATASET, of_files(tmp_path / n, 12), "tiny", cache=tmp_path / "f", workers=0)
+                for n in ("clean", "noisy"))  # fmt: skip
+    np.testing.assert_allclose(one.query.features, slow_features(pictures(4)), atol=1e-5)
+    np.testing.assert_allclose(two.query.features, slow_features(pictures(12, 1)[:4]), atol=1e-5)
+
+
+def test_the_code_that_makes_features_is_part_of_the_key(monkeypatch):
+    splits = make(pictures(31))
+    before = features.feature_folder(DATASET, splits, "tiny")
+    monkeypatch.setattr(features, "_features", tiny_backbone)
+    assert features.feature_folder(DATASET, splits, "tiny") != before
+
+
+def test_a_cache_without_room_is_one_line(tmp_path, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(features.np, "save", full)
+    with pytest.raises(UsageError, match=r"features cannot be kept in .*: No space left on device; make room"):
+        extract(DATASET, make(pictures(31)), "tiny", cache=tmp_path / "f", workers=0)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark import LabelSimilarity, Split, UsageError
-from benchmark.deep import Codes, Counts, DeepMethod, PairBlock, PairwiseMethod, Training
+from benchmark import Split, UsageError
+from benchmark.deep import Codes, DeepMethod, PairBlock, PairCounts, PairwiseMethod, Training
 from benchmark.registry import methods
 
 DEEP = [cls for cls in methods if cls.info.family == "deep"]
@@ -27,7 +27,7 @@ def drawn(cls: Any, labels: Any, batch: int = 8) -> tuple[DeepMethod, int, Any]:
     classes = np.asarray(labels)
     hot = classes if classes.ndim == 2 else np.eye(classes.max() + 1, dtype=bool)[classes]
     method = cls(BITS, seed=1, training=dataclasses.replace(SHORT, batch=batch))
-    method.prepare(LabelSimilarity(hot))
+    method.prepare(Split(labels=hot))
     items, target = method.draw(0)
     return method, len(items), target
 
@@ -109,14 +109,14 @@ def square(labels: list[int], copies: int = 1, order: Any = None) -> tuple[Codes
     classes = torch.tensor(labels)
     similar = (classes[:, None] == classes[None, :]).double()
     positive = similar.sum(1)
-    count = Counts(torch.full_like(positive, len(labels)), positive, len(labels) - positive)
+    count = PairCounts(torch.full_like(positive, len(labels)), positive, len(labels) - positive)
     rows, columns = order or (torch.arange(len(labels)), torch.arange(len(labels)))
     rows, columns = rows.repeat(copies), columns.repeat(copies)
 
-    def of(items: torch.Tensor) -> Counts:
-        return Counts(count.total[items], count.similar[items], count.dissimilar[items])
+    def of(items: torch.Tensor) -> PairCounts:
+        return PairCounts(count.total[items], count.similar[items], count.dissimilar[items])
 
-    whole = Counts(count.total.sum(), count.similar.sum(), count.dissimilar.sum())
+    whole = PairCounts(count.total.sum(), count.similar.sum(), count.dissimilar.sum())
     block = similar[rows][:, columns]
     outputs = outputs_of(2 * len(labels))
     codes = Codes(torch.cat([outputs[rows], outputs[len(labels) + columns]]), len(rows))
@@ -205,7 +205,7 @@ def test_history_holds_the_loss_curve(cls: Any, clusters: Any) -> None:
 def test_misuse_is_told_in_one_line(cls: Any, clusters: Any) -> None:
     with pytest.raises(UsageError, match="bits = 0"):
         cls(0)
-    with pytest.raises(UsageError, match="encode before fit"):
+    with pytest.raises(UsageError, match="encode was called before fit"):
         cls(BITS).encode(clusters())
     with pytest.raises(UsageError, match="no similarity"):
         cls(BITS, training=SHORT).fit(clusters().visible("images", "nothing"))

@@ -26,6 +26,7 @@ SHORT = Training(train="hash", steps=20, batch=16, device="cpu", checkpoint_seco
 @pytest.fixture
 def doomed(monkeypatch: pytest.MonkeyPatch) -> type:
     """A method that fails at step 7: by a loss that is not finite, or as a killed process would."""
+    methods.load()
     monkeypatch.setattr(methods, "_plugins", dict(methods._plugins))
 
     @register_method("doomed", title="Doomed", family="deep", input="images", needs="similarity")

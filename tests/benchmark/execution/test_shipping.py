@@ -14,6 +14,7 @@ from benchmark import UsageError
 from benchmark.deep.profile import load_profile
 from benchmark.execution import shipping
 from benchmark.execution.cluster import connect
+from benchmark.execution.origin import Origin
 from benchmark.execution.request import Request
 from benchmark.execution.shipping import at_home
 from benchmark.execution.supervise import Limits
@@ -46,7 +47,7 @@ def test_files_that_a_worker_does_not_see_are_sent(tmp_path: Path, monkeypatch: 
         dataset=f"features:{here / 'data.npz'}",
         data_root=str(here / "root"),
         weights=str(here / "weights.pth"),
-        plugins=(str(here / "plugin.py"),),
+        plugins=(Origin("method", "mine", str(here / "plugin.py")),),
     )
     paths = shipping.named_paths(asked)
     assert len(paths) == 4
@@ -62,7 +63,7 @@ def test_files_that_a_worker_does_not_see_are_sent(tmp_path: Path, monkeypatch: 
     assert found.dataset.startswith("features:")
     assert Path(found.dataset.partition(":")[2]).read_text() == "data.npz"
     assert Path(found.weights or "").read_text() == "weights.pth"
-    assert Path(found.plugins[0]).read_text() == "plugin.py"
+    assert Path(found.plugins[0].source or "").read_text() == "plugin.py"
     assert (Path(found.data_root or "") / "lists" / "train.txt").read_text() == "a 1"
 
 

@@ -59,8 +59,3 @@ def test_no_rows_give_no_codes():
     codes = encode_rows(Split(features=np.empty((0, 6))), scaler, lambda rows: rows @ np.ones((6, 3)))
     assert codes.shape == (0, 3)
     assert codes.dtype == np.int8
-
-
-def test_an_unfitted_method_says_so():
-    with pytest.raises(UsageError, match="before fit"):
-        encode_rows(Split(features=np.ones((2, 3))), None, lambda rows: rows)

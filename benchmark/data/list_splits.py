@@ -1,14 +1,13 @@
 """From three list files to a data set's splits: what every data set that is described by lists shares.
 
-A `Listing` knows its lists and the folder of its images. It says what is missing (`check`), what identifies
-it (`revision`) and gives the splits (`load`). Parsing, finding and decoding are done by `benchmark.data.lists`,
-`.index` and `.images`; which lists there are is the data set's own business.
+A `ListSplits` knows its lists and the folder of its images. It says what is missing (`check`), what identifies
+it (`revision`: the lists and the content of every image) and gives the splits (`load`). Parsing, finding and
+decoding are done by `list_files`, `image_index` and `images`; which lists there are is the data set's business.
 """
 
 from __future__ import annotations
 
 import concurrent.futures
-import contextlib
 import hashlib
 import json
 import os
@@ -20,14 +19,19 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.contracts import Split, Splits, as_multi_hot
-from benchmark.data.cache import cache_dir, replacing
-from benchmark.data.hashing import file_hash
-from benchmark.data.image_index import image_index
+from benchmark.data.cache import cache_dir, cache_name, read_note, tell, write_note
+from benchmark.data.given_files import is_file, read_text
+from benchmark.data.hashing import file_hash, joined_hash, tree_hashes
+from benchmark.data.image_index import images_under
 from benchmark.data.images import ImageFiles
-from benchmark.data.lists import ListFile, read_list
+from benchmark.data.label_width import check_width
+from benchmark.data.list_files import ListFile, read_list
+from benchmark.data.names import fault_of_name
+from benchmark.data.row_identity import RowIdentity
 from benchmark.errors import UsageError
 
 PARTS = ("train", "query", "database")
+DECODED = 256  # images between two reports
 NAMES = {
     "train": ("train.txt",),
     "query": ("query.txt", "test.txt"),
@@ -36,7 +40,7 @@ NAMES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Listing:
+class ListSplits:
     """Three list files, and the trees in which to look for the images that they speak of.
 
     `classes` is the expected number of classes, or None for as many as the lists have. With `whole_paths`,
@@ -80,24 +84,33 @@ class Listing:
         """The first of the roots that has one of the first images."""
         train = self.lists["train"]
         first = train.entries[:100], train.lines[:100], train.path, self.whole_paths
-        holds = (root for root in self.roots if any(image_index(root).find_all(*first)))
+        holds = (root for root in self.roots if any(images_under(root).find_all(*first)))
         return next(holds, self.roots[-1])
 
     @cached_property
     def paths(self) -> dict[str, list[str | None]]:
         """Per list row, the image's path under the root; None where there is no such file."""
-        index = image_index(self.root)
+        index = images_under(self.root)
         return {
             part: index.find_all(rows.entries, rows.lines, rows.path, self.whole_paths)
             for part, rows in self.lists.items()
         }
 
     @cached_property
+    def hashes(self) -> dict[str, str | None]:
+        """Path under the root -> hash of the image's bytes. Reads every image once, then remembers."""
+        return tree_hashes(self.root, sorted({path for paths in self.paths.values() for path in paths if path}))
+
+    def _content(self, part: str) -> list[str | None]:
+        """Per list row, the hash of its image; None where there is none. Says nothing of where the images lie."""
+        return [None if path is None else self.hashes[path] for path in self.paths[part]]
+
+    @cached_property
     def revision(self) -> str:
-        """Hash of the lists' bytes, and of the rows left out."""
+        """Hash of the lists' bytes, of every image's, and of the rows left out."""
         digest = hashlib.sha256()
         for part in PARTS:
-            digest.update(f"{part} {file_hash(self.files[part])}\n".encode())
+            digest.update(f"{part} {file_hash(self.files[part])} {joined_hash(self._content(part))}\n".encode())
         if self.drop_overlap:
             digest.update(b"without queries in the database\n")
         if self.skip_broken:
@@ -138,24 +151,24 @@ class Listing:
         width = self.classes or (max(highest + 1, named or 0) if train.numbered else train.labels.shape[1])
         if named is not None and named != width:
             raise UsageError(f"{self.dataset}: {named} class names, but the lists have {width} classes")
+        check_width(self.dataset, width, sum(map(len, self.lists.values())))
         return width
 
     def _split(self, part: str, classes: int, notes: list[str]) -> Split:
-        rows = self.lists[part]
+        rows, hashes = self.lists[part], self._content(part)
         paths = [path or entry for path, entry in zip(self.paths[part], rows.entries, strict=True)]
         if self.skip_broken and len(self.broken[part]):
             notes.append(f"{len(self.broken[part]):,} rows of {part} left out: image missing or broken")
             keep = np.setdiff1d(np.arange(len(rows)), self.broken[part])
-            rows, paths = rows.take(keep), [paths[row] for row in keep]
+            rows, paths, hashes = rows.take(keep), [paths[row] for row in keep], [hashes[row] for row in keep]
         ids = paths if self.whole_paths else [path.rpartition("/")[2] for path in paths]
-        images = ImageFiles(self.root, paths, f"list file {rows.path}", rows.lines)
+        images = ImageFiles(self.root, paths, f"list file {rows.path}", rows.lines, hashes)
         return Split(images=images, labels=as_multi_hot(rows.labels, classes), ids=ids)
 
     @cached_property
     def broken(self) -> dict[str, np.ndarray]:
-        """Per list, the rows whose image is missing or broken. Reads every image once, then remembers."""
-        distinct = sorted({path for paths in self.paths.values() for path in paths if path is not None})
-        damaged = _damaged(self.root, distinct)
+        """Per list, the rows whose image is missing or broken. Decodes every image once, then remembers."""
+        damaged = _damaged(self.root, self.hashes)
         return {
             part: np.array([row for row, path in enumerate(paths) if path is None or path in damaged], np.int64)
             for part, paths in self.paths.items()
@@ -164,28 +177,29 @@ class Listing:
 
 def _without(database: Split, query: Split, notes: list[str]) -> Split:
     """The database without the rows that are queries."""
-    queries = set(query.ids or ())
-    keep = np.array([row for row, name in enumerate(database.ids or ()) if name not in queries], np.int64)
+    shared = RowIdentity.of(database).shared_with(RowIdentity.of(query))
+    keep = np.flatnonzero(~np.asarray(shared))
     if len(keep) < len(database):
         notes.append(f"{len(database) - len(keep):,} query rows left out of the database")
     return database.take(keep)
 
 
-def _damaged(root: Path, paths: list[str]) -> set[str]:
-    """Those of the files that do not decode; remembered by their names, sizes and times of change."""
-    digest = hashlib.sha256(str(root.resolve()).encode())
-    for path in paths:
-        status = (root / path).stat()
-        digest.update(f"{path}\x1f{status.st_size}\x1f{status.st_mtime_ns}\n".encode())
-    kept = cache_dir() / "broken" / f"{digest.hexdigest()[:32]}.json"
-    with contextlib.suppress(OSError, ValueError):
-        return set(json.loads(kept.read_text()))
+def _damaged(root: Path, hashes: Mapping[str, str | None]) -> set[str]:
+    """Those of the files that do not decode; remembered by their contents."""
+    kept = cache_dir() / "broken" / f"{cache_name(*(f'{path} {value}' for path, value in hashes.items()))}.note"
+    known = read_note(kept)
+    if isinstance(known, list):
+        return set(known)
+    paths = list(hashes)
     images = ImageFiles(root, paths)
+    damaged = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # decoding frees the interpreter
-        sound = list(pool.map(lambda row: _decodes(images, row), range(len(paths)), chunksize=64))
-    damaged = [path for path, good in zip(paths, sound, strict=True) if not good]
-    with contextlib.suppress(OSError), replacing(kept) as temporary:
-        temporary.write_text(json.dumps(damaged))
+        for start in range(0, len(paths), DECODED):
+            block = range(start, min(start + DECODED, len(paths)))
+            sound = pool.map(lambda row: _decodes(images, row), block)
+            damaged += [paths[row] for row, good in zip(block, sound, strict=True) if not good]
+            tell("decoding images", block.stop, len(paths))
+    write_note(kept, damaged)
     return set(damaged)
 
 
@@ -199,7 +213,7 @@ def _decodes(images: ImageFiles, row: int) -> bool:
 
 def find_lists(folder: Path, names: Mapping[str, Sequence[str]] = NAMES) -> dict[str, Path]:
     """The three list files of a folder; UsageError that names all that are missing."""
-    found = {part: next((folder / n for n in names[part] if (folder / n).is_file()), None) for part in PARTS}
+    found = {part: next((folder / n for n in names[part] if is_file(folder / n)), None) for part in PARTS}
     missing = [" or ".join(names[part]) for part in PARTS if found[part] is None]
     if missing:
         raise UsageError(f"folder {folder} lacks the list file {', and '.join(missing)}")
@@ -208,18 +222,16 @@ def find_lists(folder: Path, names: Mapping[str, Sequence[str]] = NAMES) -> dict
 
 def read_class_names(path: Path) -> list[str] | None:
     """One class name per line; None where there is no such file."""
-    if not path.is_file():
+    if not os.path.lexists(path):
         return None
-    try:
-        names = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
-    except UnicodeDecodeError:
-        raise UsageError(f"class names {path}: not UTF-8 text; save it as UTF-8") from None
+    names = [line.strip() for line in read_text("class names", path).split("\n")]
     while names and not names[-1]:
         names.pop()
     first: dict[str, int] = {}
     for line, name in enumerate(names, 1):
-        if not name:
-            raise UsageError(f"class names {path} line {line} is blank")
+        fault = fault_of_name(name)
+        if fault:
+            raise UsageError(f"class names {path} line {line} {fault}")
         if name in first:
             raise UsageError(f"class names {path} line {line}: '{name}' is on line {first[name]} already")
         first[name] = line

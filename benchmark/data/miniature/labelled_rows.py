@@ -7,28 +7,26 @@ training rows at random out of it.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from benchmark.contracts import Split, Splits
 from benchmark.data.miniature.glyphs import Pool
-from benchmark.data.miniature.render import Canvases
-from benchmark.data.miniature.scenes import Look, Palette, draw_scenes
+from benchmark.data.miniature.pixels import Canvases
+from benchmark.data.miniature.scenes import Palette, Variation, draw_scenes
 from benchmark.seeds import generator
 
 MOST_LABELS = 9  # the cells of a canvas
 
 
 @dataclass(frozen=True)
-class SingleLabel:
+class OneLabelProtocol:
     """One class per image. The training set takes `head` rows of one class, about `middle` of nine, and on
     average `tail` of the rest; the head class has that many database rows, every other `per_class`."""
 
     palette: Palette
-    look: Look
+    variation: Variation
     head: int
     middle: int
     tail: int
@@ -37,12 +35,12 @@ class SingleLabel:
 
 
 @dataclass(frozen=True)
-class MultiLabel:
+class ManyLabelsProtocol:
     """Several classes per image. `label_counts[n]` is how many images of the real training list have n labels;
     class frequency falls as rank ** -`decay`; class 0, if `dominant`, is in that share of images (of 1000)."""
 
     palette: Palette
-    look: Look
+    variation: Variation
     label_counts: tuple[int, ...]
     decay: float
     dominant: int
@@ -52,20 +50,17 @@ class MultiLabel:
     queries_per_class: int
 
 
-def revision_of(name: str, protocol: SingleLabel | MultiLabel) -> str:
-    """Identifies every pixel and label without drawing one: hash of the protocol and of the code behind it."""
-    return hashlib.sha256(f"{name} {protocol!r} {source_hash()}".encode()).hexdigest()[:16]
+RowProtocol = OneLabelProtocol | ManyLabelsProtocol
 
 
-def source_hash() -> str:
-    """Hash of the source of this package: any change to how images are made changes it."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_text("utf-8").encode() + b"\0")
-    return digest.hexdigest()
+def miniature_splits(name: str, protocol: RowProtocol) -> Splits:
+    """All rows of the miniature called `name`; its name seeds every number."""
+    if isinstance(protocol, OneLabelProtocol):
+        return _one_label_splits(name, protocol)
+    return _many_labels_splits(name, protocol)
 
 
-def single_label_splits(name: str, protocol: SingleLabel) -> Splits:
+def _one_label_splits(name: str, protocol: OneLabelProtocol) -> Splits:
     """The skewed, single-label miniature; its database is sorted by class."""
     classes = len(protocol.palette.class_names)
     wanted = _skewed_counts(name, protocol, classes)
@@ -78,7 +73,7 @@ def single_label_splits(name: str, protocol: SingleLabel) -> Splits:
     return _splits(name, protocol, query[:, None], database[:, None], np.concatenate(train))
 
 
-def _skewed_counts(name: str, protocol: SingleLabel, classes: int) -> np.ndarray:
+def _skewed_counts(name: str, protocol: OneLabelProtocol, classes: int) -> np.ndarray:
     """Training rows per class: one head class, nine middle ones within 5 %, tail ones from 1/8 to 15/8 of `tail`."""
     rng = generator(name, "class sizes")
     order = rng.permutation(classes)
@@ -91,7 +86,7 @@ def _skewed_counts(name: str, protocol: SingleLabel, classes: int) -> np.ndarray
     return counts
 
 
-def multi_label_splits(name: str, protocol: MultiLabel) -> Splits:
+def _many_labels_splits(name: str, protocol: ManyLabelsProtocol) -> Splits:
     """The long-tailed, multi-label miniature. Queries are drawn per class, so every query has a label."""
     population = _label_sets(name, protocol)
     rng = generator(name, "splits")
@@ -102,7 +97,7 @@ def multi_label_splits(name: str, protocol: MultiLabel) -> Splits:
     return _splits(name, protocol, population[query], population[database], train)
 
 
-def _label_sets(name: str, protocol: MultiLabel) -> np.ndarray:
+def _label_sets(name: str, protocol: ManyLabelsProtocol) -> np.ndarray:
     """(population, MOST_LABELS) distinct class numbers, padded by -1."""
     rng = generator(name, "label sets")
     rows, classes = protocol.population, len(protocol.palette.class_names)
@@ -126,7 +121,7 @@ def _draw(rng: np.random.Generator, weights: np.ndarray, size: int) -> np.ndarra
     return np.searchsorted(edges, rng.integers(0, edges[-1], size), side="right")
 
 
-def _query_rows(rng: np.random.Generator, population: np.ndarray, protocol: MultiLabel) -> np.ndarray:
+def _query_rows(rng: np.random.Generator, population: np.ndarray, protocol: ManyLabelsProtocol) -> np.ndarray:
     """So many rows of each class, none twice; rare classes choose first, while their rows are free."""
     classes = len(protocol.palette.class_names)
     free = np.ones(len(population), bool)
@@ -138,7 +133,11 @@ def _query_rows(rng: np.random.Generator, population: np.ndarray, protocol: Mult
 
 
 def _splits(
-    name: str, protocol: SingleLabel | MultiLabel, query: np.ndarray, database: np.ndarray, train: np.ndarray
+    name: str,
+    protocol: RowProtocol,
+    query: np.ndarray,
+    database: np.ndarray,
+    train: np.ndarray,
 ) -> Splits:
     query_split = _split(name, protocol, "query", query)
     database_split = _split(name, protocol, "database", database)
@@ -150,8 +149,8 @@ def _splits(
     )
 
 
-def _split(name: str, protocol: SingleLabel | MultiLabel, part: Pool, classes: np.ndarray) -> Split:
-    scenes = draw_scenes(generator(name, "scenes", part), part, classes, protocol.palette, protocol.look)
+def _split(name: str, protocol: RowProtocol, part: Pool, classes: np.ndarray) -> Split:
+    scenes = draw_scenes(generator(name, "scenes", part), part, classes, protocol.palette, protocol.variation)
     labels = np.zeros((len(classes), len(protocol.palette.class_names) + 1), bool)
     labels[np.arange(len(classes))[:, None], classes] = True  # -1, an empty slot, lands in the spare column
     ids = [f"{name}/{part}/{row:05d}" for row in range(len(classes))]

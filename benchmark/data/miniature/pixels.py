@@ -35,7 +35,7 @@ class Canvases:
         return self._chunks[start][index - start]
 
 
-def render(scenes: Scenes, *seed: object) -> np.ndarray:
+def paint_scenes(scenes: Scenes, *seed: object) -> np.ndarray:
     """(n, 32, 32, 3) uint8, all of them; `seed` names the noise."""
     return np.concatenate([_render_chunk(scenes, start, seed) for start in range(0, len(scenes), CHUNK)])
 

@@ -1,28 +1,21 @@
 """List files: what is written is read, at any size, and every kind of damage is one line with file and line
 number."""
 
+import os
 import tarfile
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchmark.data.image_index import image_index
-from benchmark.data.listing import Listing, find_lists, read_class_names
-from benchmark.data.lists import read_list, write_list
+from benchmark.data.list_files import read_list, write_list
 from benchmark.errors import UsageError
 
 PATHS = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp", "Zs")), min_size=1, max_size=12
 ).map(lambda text: text + ".jpg")
 SPACED = st.lists(PATHS, min_size=1, max_size=3).map(" ".join)
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
 
 
 def slow_parse(text):
@@ -135,74 +128,6 @@ def test_a_list_of_the_wrong_width_is_named(tmp_path):
         read_list(path, classes=10)
 
 
-def test_missing_files_are_named(tmp_path):
-    with pytest.raises(UsageError, match="does not exist"):
-        read_list(tmp_path / "train.txt")
-    (tmp_path / "train.txt").write_text("a.jpg 1\n")
-    with pytest.raises(UsageError, match=r"query.txt or test.txt, and database.txt"):
-        find_lists(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [("cat\ndog\ncat\n", "line 3: 'cat' is on line 1 already"), ("cat\n\ndog\n", "line 2 is blank")],
-)
-def test_damaged_class_names(tmp_path, content, message):
-    (tmp_path / "classes.txt").write_text(content)
-    with pytest.raises(UsageError, match=message):
-        read_class_names(tmp_path / "classes.txt")
-
-
-# Finding the images that lists speak of
-
-
-def tree(root, *paths):
-    for path in paths:
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_bytes(b"")
-    return image_index(root)
-
-
-def test_published_entries_are_found_by_base_name(tmp_path):
-    index = tree(tmp_path, "images/a.jpg", "train/b.JPEG", "other/notes.txt")
-    assert index.find("/home/somebody/else/a.jpg") == "images/a.jpg"
-    assert index.find("C:\\data\\b.JPEG") == "train/b.JPEG"
-    assert index.find("notes.txt") is None
-    assert index.find("./data/c.jpg") is None
-    assert len(index) == 2
-
-
-def test_whole_paths_do_not_mistake_one_folder_for_another(tmp_path):
-    index = tree(tmp_path, "dogs/1.jpg", "images/cats/2.jpg")
-    assert index.find("cats/1.jpg", whole=True) is None
-    assert index.find("cats/1.jpg") == "dogs/1.jpg"
-    assert index.find("/old/place/dogs/1.jpg", whole=True) == "dogs/1.jpg"
-    assert index.find("cats/2.jpg", whole=True) == "images/cats/2.jpg"
-
-
-def test_the_longest_common_end_decides_and_a_draw_is_refused(tmp_path):
-    index = tree(tmp_path, "train/cats/1.jpg", "train/dogs/1.jpg")
-    assert index.find("/x/dogs/1.jpg") == "train/dogs/1.jpg"
-    with pytest.raises(UsageError, match=r"list file l.txt line 7: path '/x/1.jpg' may mean train/cats/1.jpg or"):
-        index.find_all(["/x/dogs/1.jpg", "/x/1.jpg"], [6, 7], "l.txt")
-
-
-def test_paths_that_leave_the_root_are_refused(tmp_path):
-    index = tree(tmp_path / "root", "a.jpg")
-    (tmp_path / "secret.jpg").write_bytes(b"")
-    for entry in ("../secret.jpg", "x/../../secret.jpg", "..\\secret.jpg"):
-        with pytest.raises(UsageError, match=r"list file l.txt line 1: path .* leaves the data root"):
-            index.find_all([entry], [1], "l.txt")
-    assert index.find(str(tmp_path / "secret.jpg")) is None
-
-
-def test_the_index_sees_new_files_and_survives_links_in_a_circle(tmp_path):
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "loop").symlink_to(tmp_path, target_is_directory=True)
-    assert len(tree(tmp_path, "a/1.jpg")) == 1
-    assert len(tree(tmp_path, "a/2.jpg")) == 2
-
-
 # The published lists at full size
 
 
@@ -239,12 +164,34 @@ def test_the_published_lists_are_read_whole(published, name, rows, classes):
     assert parsed.labels.sum() == ones
 
 
-def test_lists_of_different_formats_or_widths_do_not_mix(tmp_path):
-    for name, line in (("train", "a.jpg 0 1"), ("query", "b.jpg 1"), ("database", "c.jpg 0 1")):
-        (tmp_path / f"{name}.txt").write_text(line + "\n")
-    files = {name: Path(tmp_path / f"{name}.txt") for name in ("train", "query", "database")}
-    with pytest.raises(UsageError, match=r"query.txt line 1 has class numbers, but .*train.txt has 0/1 per class"):
-        Listing("x", (tmp_path,), files).load()
-    files["query"].write_text("b.jpg 0 1 0\n")
-    with pytest.raises(UsageError, match=r"query.txt line 1 has 3 labels, expected 2 as in"):
-        Listing("x", (tmp_path,), files).load()
+@pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "no zip", "other members"])
+def test_a_damaged_cache_of_a_list_is_made_again(tmp_path, damage):
+    """E: a damaged list cache was a traceback."""
+    path = tmp_path / "list.txt"
+    path.write_text("a.jpg 0 1\nb.jpg 1 0\n")
+    before = read_list(path)
+    (kept,) = (tmp_path / "cache" / "lists").glob("*.npz")
+    content = bytearray(kept.read_bytes())
+    content[content.index(b"a.jpg")] ^= 1
+    np.savez(tmp_path / "other.npz", a=1)
+    damaged = {"empty": b"", "cut": content[:200], "flipped": content, "no zip": b"hello",
+               "other members": (tmp_path / "other.npz").read_bytes()}  # fmt: skip
+    kept.write_bytes(damaged[damage])
+    found = read_list(path)
+    assert found.entries == before.entries
+    assert np.array_equal(found.labels, before.labels)
+
+
+def test_a_pipe_or_a_folder_is_no_list(tmp_path):
+    os.mkfifo(tmp_path / "pipe.txt")
+    for path in (tmp_path / "pipe.txt", tmp_path):
+        with pytest.raises(UsageError, match=r"list file .* is no file"):
+            read_list(path)
+
+
+@pytest.mark.parametrize("name", ["a\nb.jpg", "caf\udce9.jpg", " a.jpg", "a\tb.jpg"])
+def test_names_that_a_list_cannot_hold_are_refused(tmp_path, name):
+    with pytest.raises(UsageError, match="rename it") as caught:
+        write_list(tmp_path / "list.txt", [name], np.array([[True, False]]))
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "list.txt").exists()

@@ -18,11 +18,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.data.cache import cache_dir, replacing
+from benchmark.data.given_files import need_file, read_bytes
 from benchmark.data.hashing import file_hash
+from benchmark.data.label_width import MAX_CLASS
+from benchmark.data.names import check_name
 from benchmark.errors import UsageError
 
 PARSER_VERSION = 1
-MAX_CLASS = 1_000_000  # a larger class number is a mistake, not a class
 NUMBER = re.compile(r"[+-]?\d+")
 
 
@@ -53,16 +55,12 @@ class ListFile:
 
 def read_list(path: Path, classes: int | None = None) -> ListFile:
     """The list file at `path`; with `classes`, a list of another width is an error."""
-    try:
-        if not path.is_file():
-            raise UsageError(f"list file {path} does not exist")
-        kept = cache_dir() / "lists" / f"{file_hash(path)}-{PARSER_VERSION}.npz"
-        parsed = _read_kept(path, kept)
-        if parsed is None:
-            parsed = _parse(path, path.read_bytes(), classes)
-            _keep(parsed, kept)
-    except OSError as error:
-        raise UsageError(f"list file {path} cannot be read: {error.strerror or error}") from None
+    need_file("list file", path)
+    kept = cache_dir() / "lists" / f"{file_hash(path)}-{PARSER_VERSION}.npz"
+    parsed = read_kept(path, kept)
+    if parsed is None:
+        parsed = _parse(path, read_bytes("list file", path), classes)
+        _keep(parsed, kept)
     _check_width(parsed, classes)
     return parsed
 
@@ -80,15 +78,20 @@ def _check_width(parsed: ListFile, classes: int | None) -> None:
         raise UsageError(f"list file {parsed.path} line {line}: class number {number}, expected less than {classes}")
 
 
-def _read_kept(path: Path, kept: Path) -> ListFile | None:
-    with contextlib.suppress(OSError, ValueError, KeyError), np.load(kept, allow_pickle=False) as arrays:
-        labels = arrays["labels"]
-        if labels.ndim == 2:
-            labels = np.unpackbits(labels, axis=1, count=int(arrays["classes"])).view(bool)
-        entries = arrays["entries"].tobytes().decode().split("\n")
-        notes = tuple(f"list file {path} {note}" for note in json.loads(str(arrays["notes"])))
-        return ListFile(path, entries, arrays["lines"], labels, notes)
-    return None
+def read_kept(path: Path, kept: Path) -> ListFile | None:
+    """The list as it was parsed before; None where it is not kept, or not whole (every array has a checksum)."""
+    if not kept.is_file():
+        return None
+    try:
+        with np.load(kept, allow_pickle=False) as arrays:
+            labels = arrays["labels"]
+            if labels.ndim == 2:
+                labels = np.unpackbits(labels, axis=1, count=int(arrays["classes"])).view(bool)
+            entries = arrays["entries"].tobytes().decode().split("\n")
+            notes = tuple(f"list file {path} {note}" for note in json.loads(str(arrays["notes"])))
+            return ListFile(path, entries, arrays["lines"], labels, notes)
+    except Exception:  # numpy raises whatever its zip or header parser raises
+        return None
 
 
 def _keep(parsed: ListFile, kept: Path) -> None:
@@ -189,10 +192,10 @@ def _parse_numbers(name: str, texts: Sequence[bytes], lines: np.ndarray) -> tupl
                 f"{name} line {lines[row]} has {count} labels, but line {lines[0]} has one class number; "
                 "a list must keep to one format"
             )
-        labels[row] = min(max(int(words[1]), -2), MAX_CLASS)
+        labels[row] = min(max(int(words[1]), -2), MAX_CLASS) if len(words[1]) < 20 else MAX_CLASS
         if not -1 <= labels[row] < MAX_CLASS:
             raise UsageError(
-                f"{name} line {lines[row]}: class number {words[1]}, expected -1 (unlabelled) to {MAX_CLASS - 1}"
+                f"{name} line {lines[row]}: class number {words[1][:20]}, expected -1 (unlabelled) to {MAX_CLASS - 1}"
             )
         entries.append(words[0].strip())
     return entries, labels
@@ -239,8 +242,9 @@ def _vector(name: str, text: str, line: int, first: int, width: int) -> list[boo
 
 def write_list(path: Path, entries: Iterable[str], labels: np.ndarray) -> None:
     """Write rows in the published format: path, then 0/1 per class. Whole or not at all."""
+    entries = [check_name("image", entry) for entry in entries]
     digits = np.full((len(labels), 2 * labels.shape[1]), ord(" "), np.uint8)
     digits[:, 1::2] = labels.astype(np.uint8) + ord("0")
     with replacing(path) as temporary, temporary.open("wb") as handle:
         for entry, row in zip(entries, digits, strict=True):
-            handle.write(entry.encode("utf-8", "surrogateescape") + row.tobytes() + b"\n")
+            handle.write(entry.encode() + row.tobytes() + b"\n")

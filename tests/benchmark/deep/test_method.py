@@ -1,0 +1,111 @@
+"""What deep methods derive from: constructors, threads, and rooms that import in one direction."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import benchmark
+from benchmark import Split, register_method
+from benchmark.deep import Codes, PairBlock, PairwiseMethod, Training, load_profile
+from benchmark.registry import methods
+
+SHORT = Training(train="hash", steps=3, batch=8, device="cpu")
+
+
+@pytest.fixture(autouse=True)
+def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    methods.load()
+    monkeypatch.setattr(methods, "_plugins", dict(methods._plugins))
+
+
+class Nearest(PairwiseMethod):
+    def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
+        self.threads = torch.get_num_threads()
+        return similarity.mean(codes.squared_distance()) - codes.both.abs().mean()
+
+
+def test_a_written_constructor_can_call_the_one_above(clusters: Any) -> None:
+    @register_method("test-written", title="X")
+    class Written(Nearest):
+        def __init__(self, bits: int, seed: int = 0, *, weight: float = 2.0, training: Training | None = None) -> None:
+            super().__init__(bits, seed, scaling="none", training=training)
+            self.weight = weight
+
+    method: Any = Written(4, weight=3.0, training=SHORT)
+    assert (method.weight, method.scaling, method.training) == (3.0, "none", SHORT)
+    assert Written.info.parameters == {"weight": 2.0}
+    assert Written.info.takes_training
+    assert method.fit(clusters()).encode(clusters()).shape == (120, 4)
+
+
+def test_without_a_training_it_is_the_quick_profiles() -> None:
+    register_method("test-nearest", title="X")(Nearest)
+    assert Nearest(4).training == load_profile("quick").training
+
+
+@pytest.mark.parametrize(("depth", "limit"), [("hash", 1), ("last", 1), ("all", None)])
+def test_small_layers_are_trained_on_one_thread(depth: Any, limit: int | None) -> None:
+    register_method("test-nearest", title="X")(Nearest)
+    assert Nearest(4, training=Training(train=depth, device="cpu")).thread_limit == limit
+
+
+def test_threads_while_training(clusters: Any) -> None:
+    register_method("test-nearest", title="X")(Nearest)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        assert Nearest(4, training=SHORT).fit(clusters()).threads == 1
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_a_method_on_images_may_do_without_training() -> None:
+    """The worker used to die of a keyword that `check` had not missed."""
+    from types import SimpleNamespace
+
+    from benchmark.execution.worker import build_method
+
+    @register_method("test-pixels", title="X", input="images")
+    class Pixels:
+        def __init__(self, bits: int, seed: int = 0) -> None:
+            self.bits = bits
+
+        def fit(self, train: Split) -> None: ...
+
+        def encode(self, split: Split) -> Any:
+            pixels = np.stack([split.images[i].ravel() for i in range(len(split))])  # type: ignore[index]
+            return np.where(pixels[:, : self.bits] > 99, 1, -1)
+
+    cell = {"dataset": "d", "method": "test-pixels", "bits": 4, "seed": 0, "params": {}}
+    method = build_method(Pixels.info, SimpleNamespace(identity=cell))  # type: ignore[attr-defined,arg-type]
+    images = np.random.default_rng(0).integers(0, 255, (5, 2, 2, 3)).astype(np.uint8)
+    codes = method.fit(Split(images=images, labels=np.arange(5))).encode(Split(images=images))
+    assert codes.tolist() == np.where(images.reshape(5, -1)[:, :4] > 99, 1, -1).tolist()
+
+
+def imports(path: Path, known: set[str]) -> set[str]:
+    """All that a module imports of the known ones, lazily or for type checkers too."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+    return found & known
+
+
+@pytest.mark.parametrize("room", ["deep", "shallow"])
+def test_no_module_of_the_room_imports_itself_by_a_detour(room: str) -> None:
+    folder = Path(benchmark.__file__).parent / room
+    files = {f"benchmark.{room}.{path.stem}": path for path in folder.glob("*.py") if path.stem != "__init__"}
+    reached = {name: imports(path, set(files)) for name, path in files.items()}
+    for _ in files:
+        reached = {name: of.union(*(reached[one] for one in of)) for name, of in reached.items()}
+    assert {name for name, of in reached.items() if name in of} == set()
