@@ -251,7 +251,8 @@ class HashMethod(Protocol):
 
 @runtime_checkable
 class HashDataset(Protocol):
-    """A data set. Constructing it and reading its attributes is cheap: no image or feature is touched.
+    """A data set. Constructing it and reading its attributes is cheap, but for `revision`, which reads every image
+    or feature the first time and remembers.
 
     Built as `cls(argument, data_root=..., **parameters)`, where `argument` is what stood behind the colon.
     """
@@ -261,7 +262,7 @@ class HashDataset(Protocol):
     title: str  # for figures and captions
     map_cutoff: int  # k of MAP@k
     protocol: str  # one word or phrase: where the splits come from
-    revision: str  # hash of the lists, or of what generates them
+    revision: str  # hash of the lists and of the images or features themselves, or of what generates them
     miniature: bool
     backbone: str | None  # default backbone for its images; None where there are features only
 

@@ -23,7 +23,8 @@ def _bars() -> Iterator[None]:
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     tasks: dict[str, TaskID] = {}
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    # What is printed meanwhile goes above the bars, unless it goes to a file.
+    with Progress(*columns, console=Console(stderr=True), redirect_stdout=sys.stdout.isatty()) as bar:
 
         def show(what: str, done: int, total: int) -> None:
             if what not in tasks:

@@ -28,7 +28,7 @@ import numpy as np
 from benchmark.contracts import HashDataset, Images, Splits
 from benchmark.data.cache import cache_dir, locked, read_note, replacing, tell, write_note
 from benchmark.data.hashing import CHEAP, WEEK, code_hash, hashed_now, is_trusted, joined_hash, object_hash, signature
-from benchmark.data.images import Transform, _as_rgb, content_hashes, read_image
+from benchmark.data.images import Transform, as_rgb, content_hashes, read_image
 from benchmark.deep import backbones
 from benchmark.deep.backbones import Backbone, has_last, load_backbone, transform_of, weights_id
 from benchmark.errors import UsageError
@@ -116,7 +116,7 @@ def feature_folder(
         "weights": weights_id(backbone, weights, partial),
         "cut": cut if has_last(backbone) else "penultimate",
         "transform": transform_of(backbone).as_dict(),
-        "code": [object_hash(read_image, _as_rgb, Transform, _features), code_hash(Path(backbones.__file__))],
+        "code": [object_hash(read_image, as_rgb, Transform, _features), code_hash(Path(backbones.__file__))],
     }
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
     return (cache or cache_dir() / "features") / key

@@ -44,7 +44,7 @@ def read_image(path: Path, where: str = "") -> np.ndarray:
         with opened as image:
             if image.width * image.height > MAX_PIXELS:
                 raise Image.DecompressionBombError
-            return np.asarray(_as_rgb(image))
+            return np.asarray(as_rgb(image))
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise UsageError(f"{place}image {path} has over {MAX_PIXELS // 10**6} million pixels, refused") from None
     except UnidentifiedImageError:
@@ -53,7 +53,7 @@ def read_image(path: Path, where: str = "") -> np.ndarray:
         raise UsageError(f"{place}image {path} is broken: {error}") from None
 
 
-def _as_rgb(image: Image.Image) -> Image.Image:
+def as_rgb(image: Image.Image) -> Image.Image:
     from PIL import Image
 
     if image.mode.startswith("I"):  # 16 bits per pixel: the plain conversion would clip, not scale

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.contracts import HashDataset, MethodInfo, Splits
-from benchmark.data.audit import audit
+from benchmark.data.audit import Audit, audit
 from benchmark.data.cache import telling
 from benchmark.data.feature_cache import FeatureCut, extract
 from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
@@ -111,8 +111,7 @@ def _carry_out(request: Request, info: MethodInfo, outcome: Outcome) -> None:
     check_code(info, request)
     record, seconds = outcome.record, outcome.record.seconds
     with _timed(seconds, "load"):
-        dataset, splits = checked_splits(info, request)
-        audited = audit(splits, dataset.map_cutoff)
+        dataset, splits, audited = checked_splits(info, request)
     record.titles["dataset"], record.miniature = dataset.title, dataset.miniature
     record.audit = audited.as_dict()
     method = build_method(info, request)
@@ -141,13 +140,19 @@ def check_code(info: MethodInfo, request: Request) -> None:
     _compare("code", here, request, "run again, with one version everywhere")
 
 
-def checked_splits(info: MethodInfo, request: Request) -> tuple[HashDataset, Splits]:
+def checked_splits(info: MethodInfo, request: Request) -> tuple[HashDataset, Splits, Audit]:
     """The data as the method gets it, after making sure that it is what was planned for, before and after it is read:
-    a file may be replaced while the run goes on, and another may lie under the same path on another machine."""
+    a file may be replaced while the run goes on, and another may lie under the same path on another machine.
+
+    The audit is that of the rows as they came, images included; in a fold, that of the rows in play.
+    """
     dataset = _planned_dataset(request)
-    splits = load_splits(dataset, info, request)
+    raw = dataset.load()
+    splits = seen_splits(dataset, raw, info, request)
     _planned_dataset(request)
-    return dataset, splits
+    audited = audit(splits if request.fold else raw, dataset.map_cutoff)
+    audited.notes[:] = splits.notes
+    return dataset, splits, audited
 
 
 def _planned_dataset(request: Request) -> HashDataset:
@@ -173,9 +178,8 @@ def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
         seconds[name] = round(time.perf_counter() - start, 4)
 
 
-def load_splits(dataset: HashDataset, info: MethodInfo, request: Request) -> Splits:
+def seen_splits(dataset: HashDataset, splits: Splits, info: MethodInfo, request: Request) -> Splits:
     """The data as the method gets it: images for end-to-end training, else features at the profile's cut."""
-    splits = dataset.load()
     if request.fold:  # from here on there are no queries and no database but training rows
         splits = replace(splits, query=splits.train, database=splits.train)
     featured = _featured(dataset, splits, info, request)
@@ -225,9 +229,9 @@ def prepare_data(request: Request) -> Prepared:
     for plugin in request.plugins:
         plugin.load()
     with telling(tell):
-        dataset, splits = checked_splits(get_method(request.identity["method"]).info, request)
+        _, splits, audited = checked_splits(get_method(request.identity["method"]).info, request)
     arrays = dataset_arrays(splits) if request.with_dataset else {}
-    return Prepared(list(audit(splits, dataset.map_cutoff).errors), [*splits.notes], arrays)
+    return Prepared([*audited.errors], [*splits.notes], arrays)
 
 
 def build_method(info: MethodInfo, request: Request) -> Any:

@@ -1,79 +1,165 @@
-"""Every registered method keeps every promise; and the checks notice methods that do not."""
+"""Every registered method keeps every promise; and of each promise there is a class that breaks it and no other."""
 
-import inspect
+import random
+import threading
 
 import numpy as np
 import pytest
 
-from benchmark import check_dataset, check_method, get_dataset, register_method
-from benchmark.commands.main import main
-from benchmark.conformance import METHOD_CHECKS, Broken
-from benchmark.errors import UsageError
-from benchmark.registry import methods
-from benchmark.shallow.scaling import FeatureScaling
+from benchmark import Split, UsageError, check_dataset, check_method, conformance
+from benchmark.conformance import METHOD_CHECKS, Broken, MethodTrial, easy_data, promise
+from benchmark.contracts import MethodInfo
+from benchmark.registry import builtin_folder, load_plugin, methods
 
-BUILT_IN = [name for name in methods.names() if not name.startswith("test-")]
+BUILT_IN = sorted(cls.info.name for cls in methods if cls.info.source.parent == builtin_folder("methods"))
+IN_A_FRESH_PROCESS = "same_seed_same_codes_in_a_fresh_process"
 
 
-@pytest.mark.parametrize("check", METHOD_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", BUILT_IN)
-def test_method(name, check):
-    check(methods.get(name))
+# The built-ins
+
+
+@pytest.fixture(scope="module")
+def digests():
+    """The codes of all built-ins as one fresh process computes them, for the price of one import of torch."""
+    sources = {name: str(methods.get(name).info.source) for name in BUILT_IN}
+    return conformance.in_a_fresh_process("codes_digests", sources)
+
+
+@pytest.fixture(scope="module", params=BUILT_IN)
+def trial(request, digests):
+    """One trial per method: what is slow is done once for all promises."""
+    made = MethodTrial(request.param)
+    made.fresh_digest = lambda: digests[request.param]
+    return made
+
+
+@pytest.mark.parametrize("check", METHOD_CHECKS, ids=promise)
+def test_built_in(trial, check):
+    check(trial)
 
 
 @pytest.mark.parametrize("name", ["imagenet-mini", "nus-mini", "coco-mini"])
-def test_dataset(name):
-    assert all(row.kept for row in check_dataset(get_dataset(name)))
+def test_miniature(name):
+    rows = check_dataset(name, raise_first=False)
+    assert [row for row in rows if not row.kept] == []
+
+
+def test_a_method_is_fitted_few_times(monkeypatch):
+    """Issue 12: conformance fitted each method 23 times, and once more in a fresh process."""
+    fits = []
+    cls = methods.get("lsh")
+    fit = cls.fit
+    monkeypatch.setattr(cls, "fit", lambda self, train: fits.append(self.bits) or fit(self, train))
+    assert all(row.kept for row in check_method(cls, raise_first=False))
+    assert sorted(fits) == [1, 12, 16, 16, 16, 16, 16, 48]
+
+
+# Classes that keep every promise
+
+
+def declared(cls, **changes):
+    """The class as registration declares it, but bare: what the framework would mend stays broken."""
+    told = {"name": f"test-{cls.__name__}", "title": "X", "family": "unsupervised", "input": "features"}
+    cls.info = MethodInfo(**told | {"needs": "nothing"} | changes)
+    return cls
+
+
+def broken(cls):
+    return {row.name for row in check_method(cls, raise_first=False) if row.tested and not row.kept}
 
 
 class Good:
     """Random hyperplanes, kept correct; the broken ones below change one thing."""
 
     def __init__(self, bits, seed=0):
-        self.bits, self.seed = bits, seed
+        self.bits, self.seed, self.ready = bits, seed, False
 
     def fit(self, train):
-        self.scaler = FeatureScaling.fit(train.features)
-        self.planes = np.random.default_rng(self.seed).standard_normal((self.scaler.dimension, self.bits))
+        self.mean = train.features.mean(axis=0)
+        self.planes = self.random().standard_normal((len(self.mean), self.bits))
+        self.ready = True
         return self
 
+    def random(self):
+        return np.random.default_rng(self.seed)
+
+    def values(self, split):
+        if not self.ready:
+            raise RuntimeError("call fit first")
+        return (split.features - self.mean) @ self.planes
+
     def encode(self, split):
-        return np.where(self.scaler.transform(split.features) @ self.planes > 0, 1, -1).astype(np.int8)
+        return np.where(self.values(split) > 0, 1, -1).astype(np.int8)
 
 
-class Zeros(Good):
-    def encode(self, split):
-        return np.zeros_like(super().encode(split))
+class OnImages(Good):
+    """Takes images and nothing else, and no training."""
 
-
-class Reseeds(Good):
     def fit(self, train):
-        np.random.seed(0)
+        return super().fit(self.described(train))
+
+    def encode(self, split):
+        return super().encode(self.described(split))
+
+    def described(self, split):
+        rows = [split.images[row].astype(float)[::4, ::4].ravel() for row in range(len(split))]
+        return Split(features=np.array(rows).reshape(len(rows), -1) if rows else np.zeros((0, 192)))
+
+
+class AtMost32(Good):
+    @staticmethod
+    def unsupported(train, bits):
+        return "at most 32 bits" if bits > 32 else None
+
+    def fit(self, train):
+        assert self.bits <= 32
         return super().fit(train)
 
 
-class Median(Good):
-    def encode(self, split):
-        value = self.scaler.transform(split.features) @ self.planes
-        return np.where(value > np.median(value, axis=0), 1, -1).astype(np.int8)
+class Only24(Good):
+    @staticmethod
+    def unsupported(train, bits):
+        return None if bits == 24 else "24 bits or none"
 
-
-class Mutates(Good):
     def fit(self, train):
-        fitted = super().fit(train)
-        train.features[0] = 0
-        return fitted
-
-
-class Wanders(Good):
-    def fit(self, train):
-        self.seed = None
+        assert self.bits == 24
         return super().fit(train)
 
 
-class Constant(Good):
-    def encode(self, split):
-        return np.ones_like(super().encode(split))
+@pytest.mark.parametrize("cls", [Good, OnImages, AtMost32, Only24])
+def test_a_good_class_keeps_every_promise(cls):
+    input = "images" if cls is OnImages else "features"
+    rows = check_method(declared(cls, input=input), raise_first=False)
+    assert [row for row in rows if not row.kept] == []
+    assert [row.name for row in rows] == [promise(check) for check in METHOD_CHECKS]
+
+
+# Classes that break one promise each
+
+
+class OnlyLong(Good):
+    def __init__(self, bits, seed=0):
+        if bits < 8:
+            raise ValueError("too short")
+        super().__init__(bits, seed)
+
+
+class Mumbles(Good):
+    @staticmethod
+    def unsupported(train, bits):
+        return bits == 12
+
+
+class DeclinesAll(Good):
+    @staticmethod
+    def unsupported(train, bits):
+        return "not today"
+
+
+class DeclineFails(Good):
+    @staticmethod
+    def unsupported(train, bits):
+        return train.labels.shape[1] > bits
 
 
 class Peeks(Good):
@@ -82,46 +168,316 @@ class Peeks(Good):
         return super().fit(train)
 
 
-@pytest.mark.parametrize(
-    ("cls", "promise"),
-    [
-        (Zeros, "codes_are_plus_minus_one"),
-        (Reseeds, "global_random_state_untouched"),
-        (Median, "encode_ignores_batch_and_order"),
-        (Mutates, "input_untouched"),
-        (Mutates, "read_only_input"),
-        (Wanders, "same_seed_same_codes"),
-        (Constant, "better_than_random"),
-        (Peeks, "works_on_what_it_declared"),
-    ],
-)
-def test_a_broken_promise_is_noticed(cls, promise):
-    register_method(f"test-{cls.__name__}", title="X", family="data-independent")(cls)
-    rows = {row.name: row for row in check_method(cls, raise_first=False)}
-    assert not rows[promise].kept
+class ReturnsNothing(Good):
+    def fit(self, train):
+        super().fit(train)
 
 
-def test_a_bad_method_raises_at_the_first_broken_promise():
-    register_method("test-Zeros", title="X", family="data-independent")(Zeros)
-    with pytest.raises((Broken, ValueError)):
-        check_method(Zeros)
+class WideCodes(Good):
+    def encode(self, split):
+        return super().encode(split).astype(np.int16)
 
 
-def test_the_check_command_on_a_file_outside(tmp_path, capsys):
+class ZeroOne(Good):
+    def encode(self, split):
+        return (self.values(split) > 0).astype(np.int8)
+
+
+class EncodeFails(Good):
+    def encode(self, split):
+        super().encode(split)
+        raise OSError("no")
+
+
+class Squeezes(Good):
+    def encode(self, split):
+        codes = super().encode(split)
+        return codes[0] if len(codes) == 1 else codes
+
+
+class NeedsRows(Good):
+    def encode(self, split):
+        super().encode(split).max()
+        return super().encode(split)
+
+
+class Drifts(Good):
+    """The second time all rows are encoded, they come out turned."""
+
+    def fit(self, train):
+        self.times = 0
+        return super().fit(train)
+
+    def encode(self, split):
+        self.times = getattr(self, "times", 0) + (len(split) == 160)
+        codes = super().encode(split)
+        return -codes if self.times == 2 and len(split) == 160 and self.bits == 16 else codes
+
+
+class Median(Good):
+    def encode(self, split):
+        values = self.values(split)
+        return np.where(values > (np.median(values, axis=0) if len(values) > 1 else 0), 1, -1).astype(np.int8)
+
+
+class HoldsALock(Good):
+    def fit(self, train):
+        self.lock = threading.Lock()
+        return super().fit(train)
+
+
+class WritesInFit(Good):
+    def fit(self, train):
+        super().fit(train)
+        if train.features.flags.writeable:
+            train.features[0] = 0
+        return self
+
+
+class WritesInEncode(Good):
+    def encode(self, split):
+        codes = super().encode(split)
+        if split.features.flags.writeable:
+            split.features[:1] = 0
+        return codes
+
+
+class InPlace(Good):
+    def fit(self, train):
+        features = train.features
+        features += 0
+        return super().fit(train)
+
+
+class OnTheClass(Good):
+    def fit(self, train):
+        super().fit(train)
+        type(self).shared = self.planes
+        return self
+
+    def values(self, split):
+        if self.ready:
+            self.planes = type(self).shared
+        return super().values(split)
+
+
+class Reseeds(Good):
+    def fit(self, train):
+        np.random.seed(0)
+        return super().fit(train)
+
+
+class ReseedsTorch(Good):
+    def fit(self, train):
+        import torch
+
+        torch.manual_seed(0)
+        return super().fit(train)
+
+
+class Draws(Good):
+    def encode(self, split):
+        random.random()
+        return super().encode(split)
+
+
+class Wanders(Good):
+    """Draws its seed when it is built."""
+
+    def __init__(self, bits, seed=0):
+        super().__init__(bits, np.random.SeedSequence().entropy)
+
+
+class GoesOn(Good):
+    """Fits once more from where its random numbers stopped."""
+
+    def __init__(self, bits, seed=0):
+        super().__init__(bits, seed)
+        self.generator = np.random.default_rng(seed)
+
+    def random(self):
+        return self.generator
+
+
+class OneBitFails(Good):
+    def fit(self, train):
+        if self.bits == 1:
+            raise ValueError("degenerate")
+        return super().fit(train)
+
+
+class WholeBytes(Good):
+    """Rounds the length up to whole bytes."""
+
+    def __init__(self, bits, seed=0):
+        super().__init__(bits if bits in (1, 16) else -(-bits // 8) * 8, seed)
+
+
+class Silent(Good):
+    def encode(self, split):
+        return super().encode(split) if self.ready else np.ones((len(split), self.bits), np.int8)
+
+
+class Vague(Good):
+    def encode(self, split):
+        if not self.ready:
+            raise AttributeError("planes")
+        return super().encode(split)
+
+
+class Constant(Good):
+    def encode(self, split):
+        return np.ones_like(super().encode(split))
+
+
+class FeaturesOnly(Good):
+    """Says that it takes images, and was tried on features alone."""
+
+    def __init__(self, bits, seed=0, *, training=None):
+        super().__init__(bits, seed)
+
+
+BREAKS = {
+    OnlyLong: "can_be_built",
+    Mumbles: "declines_with_a_reason",
+    DeclinesAll: "declines_with_a_reason",
+    DeclineFails: "declines_with_a_reason",
+    Peeks: "fits_on_what_it_declared",
+    ReturnsNothing: "fit_returns_self",
+    WideCodes: "codes_are_plus_minus_one",
+    ZeroOne: "codes_are_plus_minus_one",
+    EncodeFails: "codes_are_plus_minus_one",
+    Squeezes: "single_row",
+    NeedsRows: "no_rows",
+    Drifts: "encode_twice_is_the_same",
+    Median: "encode_ignores_batch_and_order",
+    HoldsALock: "can_be_copied",
+    WritesInFit: "input_untouched",
+    WritesInEncode: "input_untouched",
+    InPlace: "read_only_input",
+    OnTheClass: "instances_share_nothing",
+    Reseeds: "global_random_state_untouched",
+    ReseedsTorch: "global_random_state_untouched",
+    Draws: "global_random_state_untouched",
+    Wanders: "same_seed_same_codes",
+    GoesOn: "fitting_again_forgets",
+    OneBitFails: "every_bit_length",
+    WholeBytes: "every_bit_length",
+    Silent: "unfitted_error",
+    Vague: "unfitted_error",
+    Constant: "better_than_random",
+    FeaturesOnly: "images_too",
+}
+
+
+@pytest.mark.parametrize(("cls", "name"), BREAKS.items(), ids=lambda part: getattr(part, "__name__", None))
+def test_a_class_breaks_its_promise_and_no_other(cls, name):
+    assert broken(declared(cls, input="images" if cls is FeaturesOnly else "features")) == {name}
+
+
+@pytest.mark.parametrize("needs", ["nothing", "similarity"])
+def test_withheld_labels_that_leak_are_noticed(needs, monkeypatch):
+    """Issue 12: the promise was tested on our own function; here that function leaks."""
+
+    class UsesLabels(Good):
+        def random(self):
+            return np.random.default_rng([self.seed, *self.labels[:, 0].astype(int)])
+
+        def fit(self, train):
+            self.labels = train.labels
+            return super().fit(train)
+
+    visible = Split.visible
+    monkeypatch.setattr(Split, "visible", lambda self, input, _: visible(self, input, "labels"))
+    assert broken(declared(UsesLabels, needs=needs)) == {"withheld_labels_do_not_matter"}
+
+
+def test_who_declared_labels_may_use_them():
+    class Supervised(Peeks):
+        pass
+
+    assert broken(declared(Supervised, needs="labels")) == set()
+
+
+FILE = """
+import os
+import numpy as np
+from benchmark import register_method
+
+@register_method("test-process", title="X", family="unsupervised")
+class OfItsProcess:
+    def __init__(self, bits, seed=0):
+        self.bits, self.seed, self.planes = bits, seed, None
+    def fit(self, train):
+        self.mean = train.features.mean(axis=0)
+        print("a line of its own")
+        self.planes = np.random.default_rng([self.seed, SEED]).standard_normal((len(self.mean), self.bits))
+        return self
+    def encode(self, split):
+        if self.planes is None:
+            raise RuntimeError("call fit first")
+        return np.where((split.features - self.mean) @ self.planes > 0, 1, -1).astype(np.int8)
+"""
+
+
+@pytest.mark.parametrize(("seed", "found"), [("0", set()), ("os.getpid()", {IN_A_FRESH_PROCESS})])
+def test_a_fresh_process(tmp_path, monkeypatch, seed, found):
+    monkeypatch.setattr(methods, "_plugins", dict(methods._plugins))
     file = tmp_path / "mine.py"
-    imports = (
-        "import numpy as np\nfrom benchmark import register_method\nfrom benchmark.shallow import FeatureScaling\n"
-    )
-    decorator = '@register_method("test-mine", title="Mine", family="data-independent")\n'
-    file.write_text(imports + decorator + inspect.getsource(Good))
-    assert main(["check", str(file)]) == 0
-    assert "every promise is kept" in capsys.readouterr().out
-    file = tmp_path / "bad.py"
-    file.write_text(imports + decorator.replace("mine", "flawed") + inspect.getsource(Good).replace("1, -1", "1, 0"))
-    assert main(["check", str(file)]) == 1
-    assert "BROKEN codes are plus minus one" in capsys.readouterr().out
+    file.write_text(FILE.replace("SEED", seed))
+    load_plugin(file)
+    assert broken(methods.get("test-process")) == found
+
+
+def test_every_promise_has_a_class_that_breaks_it():
+    elsewhere = {"withheld_labels_do_not_matter", IN_A_FRESH_PROCESS}
+    assert {promise(check) for check in METHOD_CHECKS} == set(BREAKS.values()) | elsewhere
+
+
+# How it is told
+
+
+def test_a_method_that_peeks_is_told_what_is_withheld():
+    with pytest.raises(Broken, match=r"needs='nothing'; train.labels and train.similarity are None.*AttributeError"):
+        check_method(declared(Peeks))
+
+
+def test_what_a_broken_promise_leaves_untested_says_so():
+    rows = {row.name: row for row in check_method(declared(Peeks), raise_first=False)}
+    assert not rows["better_than_random"].kept
+    assert not rows["better_than_random"].tested
+    assert "fit with 48 bits failed" in rows["better_than_random"].message
+
+
+def test_an_error_names_the_line_of_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(methods, "_plugins", dict(methods._plugins))
+    file = tmp_path / "divides.py"
+    file.write_text(FILE.replace("test-process", "test-divides").replace('print("a line of its own")', "1 / 0"))
+    load_plugin(file)
+    rows = {row.name: row for row in check_method("test-divides", raise_first=False)}
+    assert rows["fits_on_what_it_declared"].message.endswith("ZeroDivisionError: division by zero (divides.py line 12)")
+
+
+def test_rows_are_reported_as_they_come():
+    heard = []
+    assert check_method(declared(Good), report=heard.append) == heard
 
 
 def test_an_unregistered_class_is_told_how_to_register():
     with pytest.raises(UsageError, match="register_method"):
         check_method(object)
+
+
+def test_a_check_leaves_the_global_generators_alone():
+    random.seed(3), np.random.seed(3)
+    before = random.getstate(), np.random.get_state()[1].tolist()
+    check_method(declared(Reseeds), raise_first=False)
+    random_after, numpy_after = random.getstate(), np.random.get_state()[1].tolist()
+    assert random_after == before[0]
+    assert numpy_after != before[1]  # the class itself reseeds it in its first fit
+
+
+def test_easy_data_are_in_no_order():
+    for images in (False, True):
+        labels = easy_data(images=images)[0].labels.argmax(axis=1)
+        assert (np.diff(labels) != 0).sum() > 80

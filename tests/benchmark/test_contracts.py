@@ -108,10 +108,9 @@ def test_pixels_only_gives_images_and_no_paths():
     assert shown[0].shape == (4, 4, 3)
     with pytest.raises(UsageError, match=r"list file train.txt line 2"):
         shown[1]
-    for name in ("paths", "images", "root", "__dict__"):
+    for name in ("paths", "images", "root"):
         assert not hasattr(shown, name)
-    with pytest.raises(TypeError):
-        vars(shown)
+    assert all(callable(value) for value in vars(shown).values())
     assert "jpg" not in repr(shown)
     subset = Split(images=shown).take(np.array([0, 0])).images
     assert len(subset) == 2

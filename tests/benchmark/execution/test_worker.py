@@ -130,7 +130,7 @@ class Both:
 def test_given_features_win_for_methods_on_features_and_the_record_says_so(request_of: Any) -> None:
     """A10: they were silently replaced by features of a backbone."""
     request = request_of("test-both", backbone="mini-cnn")
-    _, splits = checked_splits(get_method("lsh").info, request)
+    _, splits, _ = checked_splits(get_method("lsh").info, request)
     assert splits.query.features.shape[1] == 8
     assert GIVEN in prepare_data(request).notes
     assert GIVEN in run_cell(request).record.audit["notes"]
