@@ -77,6 +77,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     """What can be wrong before any file is read."""
+    for part in PARTS:
+        for what in ("codes", "labels"):
+            if not getattr(args, f"{part}_{what}"):
+                raise UsageError(f"--{part}-{what} '': expected the name of a file")
     for name in ("k", "bits", "threads"):
         value = getattr(args, name)
         if value is not None and value < 1:
