@@ -45,7 +45,9 @@ def main(words: Sequence[str] | None = None) -> int:
     _show_any_name()
     try:
         full = _with_default_action(words)
-        parsed = build_parser(full[0]).parse_args(full)
+        parsed, strange = build_parser(full[0]).parse_known_args(full)
+        if strange:
+            parsed.parser.error(f"unrecognized arguments: {' '.join(strange)}")
         parsed.words = words
         return int(parsed.handler(parsed))
     except KeyboardInterrupt:

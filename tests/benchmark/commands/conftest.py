@@ -35,6 +35,17 @@ SECONDS, APART_SECONDS = 30, 60  # after which a case counts as hung
 ROOM = 6 << 30  # bytes that a case may take: a class number of 10^9 must not cost the machine its memory
 LONG = "n" * 5000
 HUGE = 10**30
+PARITY = """
+import numpy as np
+from benchmark import register_method
+
+@register_method("test-parity", title="Parity", family="data-independent")
+class Parity:
+    def __init__(self, bits, seed=0): self.bits = bits
+    def fit(self, train): return self
+    def encode(self, split):
+        return np.where(split.features[:, np.arange(self.bits) % split.features.shape[1]] > 0, 1, -1).astype(np.int8)
+"""
 Words = str | Sequence[str]
 
 
@@ -391,3 +402,40 @@ def tell(
             assert found_in(place.folder) == before, "something was written"
 
     return check
+
+
+# For tests of one command each
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """Run a command in an empty folder; gives exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HASHBENCH_DATA", raising=False)
+
+    def call(*words: Any) -> tuple[int, str, str]:
+        code = main([str(word) for word in words])
+        output = capsys.readouterr()
+        return code, output.out, output.err
+
+    return call
+
+
+@pytest.fixture
+def own_features(tmp_path: Path) -> Path:
+    """mine.npz: four classes of 24 columns that are easy to tell apart."""
+    generator, found = np.random.default_rng(0), {"map_cutoff": np.array(50)}
+    centres = generator.standard_normal((4, 24)) * 2
+    for part, per_class in (("train", 30), ("query", 5), ("database", 40)):
+        labels = np.repeat(np.arange(4), per_class)
+        noise = generator.standard_normal((len(labels), 24))
+        found[f"{part}_features"] = (centres[labels] + noise).astype(np.float32)
+        found[f"{part}_labels"] = labels
+    _save(tmp_path / "mine.npz", found)
+    return tmp_path / "mine.npz"
+
+
+@pytest.fixture
+def parity() -> str:
+    """The text of a plugin with a method called test-parity."""
+    return PARITY
