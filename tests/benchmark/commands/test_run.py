@@ -21,6 +21,8 @@ def test_a_run_a_rerun_and_the_same_numbers_again(
 ) -> None:
     """One grid of every kind: results, report, nothing trained twice, and the same numbers in another folder."""
     words = ["--datasets", "features:mine.npz", "--methods", "lsh", "itq", "dph", "--bits", "8", "16"]
+    (tmp_path / "short.toml").write_text('[training]\ntrain = "hash"\nsteps = 60\nlearning_rate = 0.01\n')
+    words += ["--profile", "short.toml"]
     code, out, err = command(*words)
     assert code == 0, err
     assert "6 to run" in out
