@@ -1,7 +1,10 @@
 """hashbench: which hashing method retrieves better, on which data, at how many bits, and are we sure?
 
-What is importable from here is the public interface; it costs numpy, not torch.
+What is importable from here is the public interface; it costs numpy, not torch. `run` and `results`, with what they
+need, are loaded when they are first used.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from benchmark.conformance import check_dataset, check_method
 from benchmark.contracts import HashMethod, Parameter, Split, Splits, as_multi_hot, parameter
@@ -11,6 +14,9 @@ from benchmark.evaluation.metrics import evaluate, score_counts
 from benchmark.registry import get_dataset, get_method, register_dataset, register_method
 from benchmark.similarity import Degrees, LabelSimilarity, PairSimilarity, Similarity
 
+if TYPE_CHECKING:
+    from benchmark.interface import Results, results, run
+
 __version__ = "0.1.0"
 __all__ = [
     "Degrees",
@@ -19,6 +25,7 @@ __all__ = [
     "LabelSimilarity",
     "PairSimilarity",
     "Parameter",
+    "Results",
     "Similarity",
     "Split",
     "Splits",
@@ -34,5 +41,15 @@ __all__ = [
     "parameter",
     "register_dataset",
     "register_method",
+    "results",
+    "run",
     "score_counts",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Results", "results", "run"):
+        from benchmark import interface
+
+        return getattr(interface, name)
+    raise AttributeError(f"module 'benchmark' has no attribute {name!r}")

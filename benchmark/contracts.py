@@ -203,6 +203,7 @@ class MethodInfo:
     input: Input
     needs: Needs
     paper: str = ""
+    groups: tuple[str, ...] = ()  # words that stand for several methods
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default
     source: Path | None = None
     declared: Mapping[str, Parameter] = field(default_factory=dict)  # the same with types, search values and docs

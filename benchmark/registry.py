@@ -30,7 +30,6 @@ from benchmark.parameters import give_constructor, parameters_of, takes_training
 
 Kind = Literal["method", "dataset"]
 T = TypeVar("T", bound=type)
-PAPER = ("lsh", "sh", "itq", "ksh", "sdh", "cnnh", "dnnh", "dpsh", "dsh", "dhn", "hashnet", "dph")
 REGISTERED = re.compile(r"""^@register_(method|dataset)\(\s*["']([^"']+)["']""", re.MULTILINE)
 
 
@@ -207,13 +206,15 @@ def register_method(
     input: Input | None = None,
     needs: Needs | None = None,
     paper: str | None = None,
+    groups: tuple[str, ...] = (),
 ) -> Callable[[T], T]:
     """Class decorator: make a hashing method known under `name`. See `HashMethod` for what the class must offer.
 
     `input` is "features" (the default) or "images"; `needs` is "nothing" (the default), "similarity" or "labels":
     what is not declared is withheld. `family` is by default "supervised" or "unsupervised", as `needs` has it;
-    `paper` is a short citation. A class that it derives from may have settled them: as attributes of these names
-    (`PairwiseMethod`), or by being registered. What the framework keeps around the class is told in `guard.py`.
+    `paper` is a short citation, `groups` are words that stand for several methods (`--methods paper`). A class that it
+    derives from may have settled all but these: as attributes of these names (`PairwiseMethod`), or by being
+    registered. What the framework keeps around the class is told in `guard.py`.
     """
     given = {"family": family, "input": input, "needs": needs, "paper": paper}
 
@@ -229,6 +230,7 @@ def register_method(
             _one_of(name, "input", told["input"] or "features", Input),
             _one_of(name, "needs", needed, Needs),
             told["paper"] or "",
+            groups=groups,
         )
         _add_method(cls, info)
         return cls

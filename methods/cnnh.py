@@ -13,7 +13,7 @@ STEPS = (1.0, 0.5, 0.25, 0.125)  # fractions of the joint step to try: alone eac
 POWERS = np.array([[step**power for power in (1, 2, 3, 4)] for step in STEPS])
 
 
-@register_method("cnnh", title="CNNH", paper="Xia et al., AAAI 2014")
+@register_method("cnnh", title="CNNH", paper="Xia et al., AAAI 2014", groups=("paper",))
 class CNNH(DeepMethod):
     """Stage 1: min ||S - H H^T / K||^2 over the known pairs, H in [-1, 1]^(n x K), then H = sign(H). Stage 2: the
     network's tanh outputs are fitted to the rows of H by squared error."""

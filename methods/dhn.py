@@ -6,7 +6,7 @@ from benchmark import parameter, register_method
 from benchmark.deep import Codes, PairBlock, PairwiseMethod, cross_entropy, log_cosh, torch
 
 
-@register_method("dhn", title="DHN", paper="Zhu et al., AAAI 2016")
+@register_method("dhn", title="DHN", paper="Zhu et al., AAAI 2016", groups=("paper",))
 class DHN(PairwiseMethod):
     """L = mean_ij [softplus(t_ij) - s_ij t_ij] + lambda mean_ik log cosh(|h_ik| - 1), t_ij = <h_i, h_j>.
 

@@ -22,7 +22,7 @@ class Triplets:
         return Triplets(self.size, self.places.to(device))
 
 
-@register_method("dnnh", title="DNNH", paper="Lai et al., CVPR 2015")
+@register_method("dnnh", title="DNNH", paper="Lai et al., CVPR 2015", groups=("paper",))
 class DNNH(DeepMethod):
     """L = mean over triplets of max(0, 1 + ||F - F+||^2 - ||F - F-||^2), F = threshold(sigmoid(u)) in [0, 1]^K.
 

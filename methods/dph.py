@@ -25,7 +25,7 @@ from benchmark.deep import (
 )
 
 
-@register_method("dph", title="DPH", paper="Cao et al., ACM MM 2018")
+@register_method("dph", title="DPH", paper="Cao et al., ACM MM 2018", groups=("paper",))
 class DPH(PairwiseMethod):
     """Minimise L + Q (eq. 15): priority cross-entropy over pairs, priority quantisation over images.
 

@@ -21,7 +21,7 @@ class Batch:
         return Batch(self.items.to(device), self.similarity.to(device))
 
 
-@register_method("dpsh", title="DPSH", paper="Li et al., IJCAI 2016")
+@register_method("dpsh", title="DPSH", paper="Li et al., IJCAI 2016", groups=("paper",))
 class DPSH(DeepMethod):
     """L = [sum_ij softplus(t_ij) - s_ij t_ij + eta sum_i ||b_i - u_i||^2] / pairs, t_ij = <u_i, u_j>/2, no tanh.
 

@@ -6,7 +6,7 @@ from benchmark import parameter, register_method
 from benchmark.deep import Codes, PairBlock, PairwiseMethod, torch
 
 
-@register_method("dsh", title="DSH", paper="Liu et al., CVPR 2016")
+@register_method("dsh", title="DSH", paper="Liu et al., CVPR 2016", groups=("paper",))
 class DSH(PairwiseMethod):
     """L = mean_ij [s D/2 + (1 - s) max(m - D, 0)/2] + a mean_i || |u_i| - 1 ||_1, D = ||u_i - u_j||^2, m = 2K.
 

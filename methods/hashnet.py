@@ -6,7 +6,7 @@ from benchmark import parameter, register_method
 from benchmark.deep import Codes, PairBlock, PairwiseMethod, cross_entropy, torch
 
 
-@register_method("hashnet", title="HashNet", paper="Cao et al., ICCV 2017")
+@register_method("hashnet", title="HashNet", paper="Cao et al., ICCV 2017", groups=("paper",))
 class HashNet(PairwiseMethod):
     """L = sum w_ij [softplus(t_ij) - s_ij t_ij] / sum w_ij, t_ij = (10/K) <h_i, h_j>, h = tanh(beta_t u).
 

@@ -6,7 +6,7 @@ from benchmark import Split, parameter, register_method
 from benchmark.shallow import ProjectionMethod, principal_directions, signs, too_few_columns
 
 
-@register_method("itq", title="ITQ", paper="Gong & Lazebnik, CVPR 2011")
+@register_method("itq", title="ITQ", paper="Gong & Lazebnik, CVPR 2011", groups=("paper",))
 class ITQ(ProjectionMethod):
     """Minimises ||B - V R||^2 over codes B and orthogonal R, V the top principal components of the scaled rows."""
 

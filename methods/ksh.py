@@ -8,7 +8,7 @@ from benchmark import Similarity, Split, UsageError, parameter, register_method
 from benchmark.shallow import ProjectionMethod, fix_signs, gaussian, sample, signs, squared_distances
 
 
-@register_method("ksh", title="KSH", needs="similarity", paper="Liu et al., CVPR 2012")
+@register_method("ksh", title="KSH", needs="similarity", paper="Liu et al., CVPR 2012", groups=("paper",))
 class KSH(ProjectionMethod):
     """Minimises ||(1/K) sum_r y_r y_r^T - S||^2, y_r = sign(Kbar a_r), one bit after the other."""
 

@@ -6,7 +6,7 @@ from benchmark import Split, register_method
 from benchmark.shallow import ProjectionMethod
 
 
-@register_method("lsh", title="LSH", family="data-independent", paper="Gionis et al., VLDB 1999")
+@register_method("lsh", title="LSH", family="data-independent", paper="Gionis et al., VLDB 1999", groups=("paper",))
 class LSH(ProjectionMethod):
     """Bit = side of a random hyperplane: two rows agree in a bit with probability 1 - angle / pi."""
 

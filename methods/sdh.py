@@ -6,7 +6,7 @@ from benchmark import Split, parameter, register_method
 from benchmark.shallow import ProjectionMethod, gaussian, sample, signs, squared_distances
 
 
-@register_method("sdh", title="SDH", needs="labels", paper="Shen et al., CVPR 2015")
+@register_method("sdh", title="SDH", needs="labels", paper="Shen et al., CVPR 2015", groups=("paper",))
 class SDH(ProjectionMethod):
     """Minimises ||Y - B W||^2 + lambda ||W||^2 + nu ||B - Phi P||^2 over codes B, W and P.
 

@@ -6,7 +6,7 @@ from benchmark import Split, register_method
 from benchmark.shallow import ProjectionMethod, principal_directions
 
 
-@register_method("sh", title="SH", paper="Weiss et al., NIPS 2008")
+@register_method("sh", title="SH", paper="Weiss et al., NIPS 2008", groups=("paper",))
 class SH(ProjectionMethod):
     """Bits are signs of the Laplacian's eigenfunctions on a box along the principal directions.
 

@@ -62,6 +62,14 @@ def _bytes(text: str) -> int:
     return int(size)
 
 
+def report_name(text: str) -> str:
+    """A plain name: it becomes a folder inside --reports, and nothing outside of it."""
+    faults = any(character in "/\\" or not character.isprintable() for character in text) or not text.strip(". ")
+    if faults or len(text) > 100 or len(text.encode(errors="replace")) > 255:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a name of at most 100 characters without / or \\")
+    return text
+
+
 def add_plugin(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plugin", nargs="+", default=[], metavar="FILE", help="files with further methods or datasets"
@@ -74,7 +82,9 @@ def add_results(parser: argparse.ArgumentParser) -> None:
 
 def add_reports(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reports", type=Path, default=Path("reports"), help="folder of reports (default: reports)")
-    parser.add_argument("--name", default="default", help="name of the report inside it (default: default)")
+    parser.add_argument(
+        "--name", type=report_name, default="default", help="name of the report inside it (default: default)"
+    )
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:

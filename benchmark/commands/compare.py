@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmark.errors import UsageError
+
+if TYPE_CHECKING:
+    from benchmark.report.comparison import Comparison
 
 HELP = "two result folders, or results against published numbers"
 PUBLISHED = "published"
@@ -20,17 +25,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """The command: print the comparison, write it where asked."""
+    from benchmark.execution.plan import stale_keys
     from benchmark.execution.store import Store
     from benchmark.report.comparison import as_lines, compare_published, compare_results
 
     for folder in (args.a, *([] if args.b == PUBLISHED else [Path(args.b)])):
         if not Store(folder).keys():
             raise UsageError(f"compare: '{folder}' has no results; give a results folder")
-    stores = Store(args.a)
-    found = compare_published(stores) if args.b == PUBLISHED else compare_results(stores, Store(args.b))
+    a = Store(args.a)
+    if args.b == PUBLISHED:
+        found = compare_published(a, stale_keys(a))
+    else:
+        b = Store(args.b)
+        found = compare_results(a, b, stale_keys(a), stale_keys(b))
     print("\n".join(as_lines(found)))
     if args.csv:
-        import pandas as pd
-
-        pd.DataFrame([asdict(one) for one in found]).to_csv(args.csv, index=False)
+        _write_csv(args.csv, found)
     return 0
+
+
+def _write_csv(path: Path, found: Sequence[Comparison]) -> None:
+    from benchmark.report.comparison import Comparison
+    from benchmark.report.table import csv_text
+
+    names = [one.name for one in fields(Comparison)]
+    rows = [["" if value is None else value for value in asdict(one).values()] for one in found]
+    try:
+        path.write_text(csv_text(names, rows), encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"compare: --csv {path} cannot be written: {error.strerror or error}") from error

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmark.commands import arguments
 from benchmark.contracts import MethodInfo
-from benchmark.registry import PAPER, datasets, get_method, methods
+from benchmark.registry import datasets, get_method, methods
 
 HELP = "methods and data sets, or the parameters of one method"
 
@@ -28,7 +28,7 @@ def _everything() -> list[str]:
     lines = ["methods"]
     for cls in methods:
         info = cls.info
-        mark = "paper" if info.name in PAPER else ""
+        mark = " ".join(info.groups)
         lines.append(f"  {info.name:12} {info.title:12} {info.family:17} needs {info.needs:11} {mark:6} {info.paper}")
     lines.append("datasets")
     for cls in datasets:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from benchmark.commands import arguments
+from benchmark.errors import UsageError
 
 HELP = "rebuild tables and figures from results, without training"
 
@@ -16,7 +17,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_reports(parser)
     arguments.add_data(parser)
     arguments.add_plugin(parser)
-    parser.add_argument("--datasets", nargs="+", default=[], metavar="NAME", help="data sets whose images may be shown")
+    parser.add_argument("--datasets", nargs="+", default=[], metavar="NAME", help="only these, with images where known")
+    parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these; 'paper' means the twelve")
+    parser.add_argument("--bits", nargs="+", type=int, default=[], metavar="K", help="only these code lengths")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[], metavar="S", help="only these seeds")
     parser.add_argument("--force", action="store_true", help="draw everything again, changed or not")
 
 
@@ -25,15 +29,41 @@ def run(args: argparse.Namespace) -> int:
 
     arguments.load_plugins(args)
     choices = arguments.dataset_choices(args, args.datasets)
-    write_report(args, Store(args.results), [choice.dataset for choice in choices])
+    datasets = [choice.dataset for choice in choices]
+    only: dict[str, Collection[Any]] = {
+        "revisions": [dataset.revision for dataset in datasets],
+        "methods": _method_names(args.methods),
+        "bits": args.bits,
+        "seeds": args.seeds,
+    }
+    write_report(args, Store(args.results), datasets, only={name: wanted for name, wanted in only.items() if wanted})
     return 0
 
 
-def write_report(args: argparse.Namespace, store: Any, datasets: Sequence[Any], planned: Sequence[Any] = ()) -> None:
+def _method_names(words: Sequence[str]) -> list[str]:
+    """Groups by their names; any other word as it is: a method may have results and no file any more."""
+    from benchmark.execution.grid import method_names
+
+    found = [name for word in words for name in (method_names([word]) if word in ("paper", "all") else [word])]
+    return list(dict.fromkeys(found))
+
+
+def write_report(
+    args: argparse.Namespace,
+    store: Any,
+    datasets: Sequence[Any],
+    planned: Sequence[Any] = (),
+    only: Mapping[str, Collection[Any]] | None = None,
+) -> None:
     """Render the results and say where; `datasets` are those whose images may be shown, `planned` the run's cells."""
     from benchmark.execution.plan import stale_keys
     from benchmark.report import render
 
-    stale = stale_keys(store, planned)
-    page = render(store, args.reports / args.name, force=args.force, stale=stale, datasets=datasets)
+    out, stale = args.reports / args.name, stale_keys(store, planned)
+    try:
+        page = render(store, out, force=args.force, stale=stale, datasets=datasets, only=only)
+    except OSError as error:
+        raise UsageError(
+            f"report: {out} cannot be written: {error.strerror or error}; give another --reports"
+        ) from error
     print(f"report: {page}")

@@ -8,23 +8,24 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-import math
+import numbers
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from benchmark.contracts import HashDataset, MethodInfo, checked_value
+from benchmark.contracts import Family, HashDataset, MethodInfo, checked_value
 from benchmark.deep.profile import Profile, load_profile
 from benchmark.errors import UsageError
 from benchmark.evaluation.codes import MAX_BITS
 from benchmark.evaluation.counting import EVALUATOR_VERSION
 from benchmark.execution.fingerprint import digest, pipeline_sources, plugin_sources
 from benchmark.execution.record import SCHEMA_VERSION
-from benchmark.registry import PAPER, builtin_folder, dataset_class, get_dataset, get_method, methods
+from benchmark.registry import builtin_folder, dataset_class, get_dataset, get_method, methods
 
 MAX_SEED = 2**32 - 1  # what every library's generator takes
+MAX_RATE = 1000  # no network learns at such steps
 
 
 @dataclass(frozen=True)
@@ -165,13 +166,14 @@ class Grid:
 
 
 def method_names(words: Iterable[str]) -> list[str]:
-    """Names, `paper` (the twelve) or `all`, in the order given and once each."""
+    """Names, `all`, or a group that methods say they belong to (`paper`), in the order given and once each."""
     chosen: list[str] = []
     for word in words:
-        if word == "paper":
-            chosen += [name for name in PAPER if name in methods.names()]
-        elif word == "all":
-            chosen += methods.names()
+        several = word not in methods.names_unloaded() and [
+            one.info for one in methods if word in ("all", *one.info.groups)
+        ]
+        if several:
+            chosen += [info.name for info in sorted(several, key=lambda one: get_args(Family).index(one.family))]
         else:
             chosen.append(get_method(word).info.name)
     return list(dict.fromkeys(chosen))
@@ -232,8 +234,8 @@ def changed_parameters(info: MethodInfo, params: Mapping[str, Any]) -> dict[str,
 
 def _learning_rate(info: MethodInfo, value: Any) -> float:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value <= 0:
-        raise UsageError(f"{info.name}: learning_rate = {value!r}, expected a finite number above 0")
+    if not number or not 0 < value <= MAX_RATE:
+        raise UsageError(f"{info.name}: learning_rate = {value!r}, expected a number above 0 and up to {MAX_RATE}")
     return float(value)
 
 
@@ -345,8 +347,9 @@ def make_grid(
 
 def _whole(name: str, values: Iterable[Any], least: int, most: int) -> list[int]:
     """Whole numbers within bounds, each once, in the order given."""
-    found = list(values)
-    for value in found:
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+    found = []
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not least <= value <= most:
             raise UsageError(f"{name}: {value}, expected whole numbers from {least} to {most}")
+        found.append(int(value))
     return list(dict.fromkeys(found))

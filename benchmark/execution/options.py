@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ class Options:
     def __post_init__(self) -> None:
         for name in ("jobs", "threads", "memory"):
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1):
                 raise UsageError(f"--{name} {value}: expected a whole number of 1 or more")
         seconds = self.timeout
         if seconds is not None and not (math.isfinite(seconds) and 0 < seconds <= MOST_SECONDS):

@@ -5,11 +5,14 @@ A difference is given only between numbers measured alike; where they were not, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmark.report.published import find, why_not_comparable
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CONVENTIONS = ("revision", "k", "ties", "denominator", "empty")
 SURE = 0.05
@@ -31,16 +34,15 @@ class Comparison:
     reason: str  # why there is no difference
 
 
-def compare_results(a: Any, b: Any) -> list[Comparison]:
-    """Cells that two stores share, whatever code made them."""
+def compare_results(a: Any, b: Any, stale_a: Collection[str] = (), stale_b: Collection[str] = ()) -> list[Comparison]:
+    """Cells that two stores share, whatever code made them; a stale result only where there is no other of its cell."""
     from benchmark.evaluation.statistics import holm
-    from benchmark.report.frame import CELL
+    from benchmark.report.record_frame import CELL
 
-    left, right = _scored(a), _scored(b)
+    left, right = _scored(a, stale_a), _scored(b, stale_b)
     if left.empty or right.empty:
         return []
-    pairs = left.merge(right, on=CELL, suffixes=("", "_b"))
-    rows = [dict(row) for row in pairs.to_dict("records")]
+    rows = _paired([dict(row) for row in left.merge(right, on=CELL, suffixes=("", "_b")).to_dict("records")])
     reasons = [_differing(row) for row in rows]
     tests = [None if reason else _test(row, a, b) for row, reason in zip(rows, reasons, strict=True)]
     adjusted = iter(holm([p for p in tests if p is not None]))
@@ -51,19 +53,42 @@ def compare_results(a: Any, b: Any) -> list[Comparison]:
     return found
 
 
-def _scored(store: Any) -> Any:
-    from benchmark.report.frame import frame, scored
+def _scored(store: Any, stale: Collection[str]) -> pd.DataFrame:
+    """Cells with a score. Those of which several results exist, none more meant than another, have status unclear."""
+    from benchmark.report.record_frame import SLOT, frame_of, readable_rows
+    from benchmark.report.selection import read_records
 
-    table = frame(store.records())
-    return table if table.empty else scored(table[table["current"]])
+    rows, _ = readable_rows(read_records(store)[0])
+    old = set(stale)
+    kept = {tuple(row[name] for name in SLOT) for row in rows if row["key"] not in old}
+    rows = [row for row in rows if row["key"] not in old or tuple(row[name] for name in SLOT) not in kept]
+    table = frame_of(rows)
+    return table if table.empty else table[table["status"].isin(["ok", "unclear"]) & table["map"].notna()]
+
+
+def _paired(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of data sets of one name, or one profile with two contents, each result beside its own likeness if it has one."""
+    for differing in (_differing, _other_setup):
+        alike = [row for row in rows if not differing(row)]
+        left, right = {row["key"] for row in alike}, {row["key_b"] for row in alike}
+        rows = [row for row in rows if not differing(row) or (row["key"] not in left and row["key_b"] not in right)]
+    return rows
+
+
+def _other_setup(row: Mapping[str, Any]) -> bool:
+    from benchmark.report.record_frame import SETUP
+
+    return any(row[name] != row[f"{name}_b"] for name in SETUP)
 
 
 def _differing(row: Mapping[str, Any]) -> str:
-    return "; ".join(
+    unclear = [row[reason] for reason in ("reason", "reason_b") if row[reason]]
+    differing = [
         f"{name} {row.get(name)} and {row.get(f'{name}_b')}"
         for name in CONVENTIONS
         if row.get(name) != row.get(f"{name}_b")
-    )
+    ]
+    return "; ".join([*unclear, *differing])
 
 
 def _test(row: Mapping[str, Any], a: Any, b: Any) -> float | None:
@@ -72,7 +97,7 @@ def _test(row: Mapping[str, Any], a: Any, b: Any) -> float | None:
 
     try:
         first, second = a.payload(a.read(row["key"])), b.payload(b.read(row["key_b"]))
-    except (OSError, ValueError):
+    except (OSError, ValueError, KeyError):
         return None
     if "ap" not in first or "ap" not in second or first["ap"].shape != second["ap"].shape:
         return None
@@ -84,7 +109,7 @@ def _comparison(row: Mapping[str, Any], other: float, reason: str, p: float | No
     return Comparison(
         method=row["method"],
         params=row["params"],
-        dataset=row["dataset"],
+        dataset=row["dataset_label"],
         bits=int(row["bits"]),
         seed=seed,
         a=here,
@@ -95,20 +120,21 @@ def _comparison(row: Mapping[str, Any], other: float, reason: str, p: float | No
     )
 
 
-def compare_published(a: Any) -> list[Comparison]:
+def compare_published(a: Any, stale: Collection[str] = ()) -> list[Comparison]:
     """Results with default parameters, averaged over seeds, against the paper's numbers."""
-    table = _scored(a)
+    from benchmark.report.record_frame import SETUP
+
+    table = _scored(a, stale)
     if table.empty:
         return []
     found = []
     plain = table[table["params"] == ""]
-    for _, cells in plain.groupby(
-        ["dataset", "protocol", "revision", "profile", "backbone", "method", "bits"], sort=False
-    ):
+    for _, cells in plain.groupby(["dataset_label", "profile", "backbone", *SETUP, "method", "bits"], sort=False):
         row = cells.iloc[0].to_dict() | {"map": cells["map"].mean()}
         other = find(row["dataset"], row["method"], int(row["bits"]), row["backbone"])
         if other is not None:
-            found.append(_comparison(row, other.map, why_not_comparable(row, other), None, None))
+            reason = "; ".join(part for part in (row["reason"], why_not_comparable(row, other)) if part)
+            found.append(_comparison(row, other.map, reason, None, None))
     return found
 
 
@@ -128,6 +154,8 @@ def as_lines(comparisons: Sequence[Comparison]) -> list[str]:
 
 
 def summary(comparisons: Sequence[Comparison]) -> str:
+    if not comparisons:
+        return "no cell is in both"
     differing = [one for one in comparisons if one.difference]
     sure = [one for one in comparisons if one.p is not None and one.p < SURE]
     apart = [one for one in comparisons if one.reason]

@@ -1,65 +1,82 @@
-"""The report in one sentence, with its uncertainty: which method leads a sheet, by how much, and are we sure."""
+"""The report in a few sentences: which method leads a sheet, over whom, by how much, and are we sure."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from benchmark.evaluation.statistics import bootstrap_means, interval
-from benchmark.report.frame import Dataset, Sheet, methods, well_filled
-from benchmark.report.payloads import Payloads
+from benchmark.report.common_field import CommonField, common_field, left_out_words, listed
+from benchmark.report.sheets import DatasetColumn, Sheet, map_at, methods, scored
+from benchmark.report.stored_arrays import StoredArrays
 
 
-def headline(sheet: Sheet, payloads: Payloads) -> str:
-    """Best and runner-up by MAP averaged over data sets and bits, the lead with its bootstrap interval."""
-    sheet = well_filled(sheet)
-    datasets = sheet.datasets()
-    titles = dict(methods(sheet.cells))
-    means = {m: value for m in titles if (value := _mean_map(sheet, datasets, m)) is not None}
-    where = _where(sheet, datasets)
+def headline_words(sheet: Sheet, stored: StoredArrays) -> str:
+    """Best and runner-up by MAP averaged over data sets and bits, the lead with its interval, and who is left out."""
+    field = common_field(sheet)
+    if not field.methods:
+        return f"No method has a score yet ({sheet.words})."
+    means = {name: mean_map(field, name) for name, _ in field.methods}
     order = sorted(means, key=lambda method: -means[method])
-    if not order:
-        return f"No method has a score on every data set and code length of {where} yet."
-    best = order[0]
-    if len(order) == 1:
-        return (
-            f"{titles[best]} reaches a mean MAP of {means[best]:.3f} on {where}; there is nothing to compare it with."
-        )
-    second = order[1]
+    said = _lead(field, means, order, stored) if len(order) > 1 else _alone(field, means[order[0]])
+    rest = " ".join(part for part in (left_out_words(field), _unknown(sheet, field, order[0])) if part)
+    return f"{said} {rest}".strip()
+
+
+def mean_map(field: CommonField, method: str) -> float:
+    """Mean over data sets of the mean over bits of the mean over seeds."""
+    parts = []
+    for dataset in field.datasets:
+        cells = field.sheet.of(dataset)
+        parts.append(cells[cells["method"] == method].groupby("bits")["map"].mean().mean())
+    return float(np.mean(parts))
+
+
+def _alone(field: CommonField, mean: float) -> str:
+    (_, title), words = field.methods[0], field.sheet.words
+    said = f"{title} reaches a mean {map_at(field.sheet.cells)} of {mean:.3f} on {field.where()} ({words})"
+    return f"{said}; there is nothing to compare it with."
+
+
+def _lead(field: CommonField, means: dict[str, float], order: list[str], stored: StoredArrays) -> str:
+    titles, (best, second) = dict(field.methods), order[:2]
     lead = means[best] - means[second]
-    low, high = lead_interval(sheet, datasets, best, second, payloads)
-    text = f"On {where}, {titles[best]} retrieves best: mean MAP {means[best]:.3f}, {lead:.3f} above {titles[second]}"
+    low, high = lead_interval(field.sheet, field.datasets, best, second, stored)
+    # Only a field without gaps has a winner; otherwise the sentence speaks of those compared.
+    whom = f"the {len(order)} methods" if field.complete else f"the {len(order)} methods compared"
+    text = (
+        f"On {field.where()} ({field.sheet.words}), {titles[best]} has the highest mean "
+        f"{map_at(field.sheet.cells)} of {whom}: {means[best]:.3f}, {lead:.3f} above {titles[second]}"
+    )
     if np.isnan(low):
-        return f"{text} (no per-query scores, so no interval)."
+        return f"{text} (per-query scores are missing, so no interval)."
     doubt = "" if low > 0 else "; the interval holds zero, so the two cannot be told apart"
     return f"{text} (95 % interval of the lead over queries: {low:.3f} to {high:.3f}{doubt})."
 
 
-def _where(sheet: Sheet, datasets: list[Dataset]) -> str:
-    names = [dataset.label for dataset in datasets]
-    listed = ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1] if names else "no data set"
-    return f"{listed} (profile {sheet.profile}, backbone {sheet.backbone or 'none'})"
-
-
-def _mean_map(sheet: Sheet, datasets: list[Dataset], method: str) -> float | None:
-    """Mean over data sets of the mean over bits; None unless the method has every cell the others have."""
-    parts = []
-    for dataset in datasets:
-        cells = sheet.of(dataset)
-        own = cells[cells["method"] == method]
-        if set(own["bits"]) != set(cells["bits"]):
-            return None
-        parts.append(own.groupby("bits")["map"].mean().mean())
-    return float(np.mean(parts)) if parts else None
+def _unknown(sheet: Sheet, field: CommonField, best: str) -> str:
+    """What cannot be said about those left out, and which of them lead where they have scores."""
+    if not field.absent:
+        return ""
+    titles, ahead = dict(methods(sheet.cells)), []
+    good = scored(sheet.cells)
+    scores = good.groupby(["dataset_label", "bits", "method"])["map"].mean().unstack("method")
+    for one in field.absent:
+        if one.method in scores and best in scores:
+            both = scores[[one.method, best]].dropna()
+            if len(both) and both[one.method].mean() > both[best].mean():
+                ahead.append(f"{one.title} ({len(both)} cells)")
+    said = f"Whether a method left out would lead is not known{';' if ahead else '.'}"
+    return f"{said} where they share cells, {listed(ahead)} scores above {titles[best]}." if ahead else said
 
 
 def lead_interval(
-    sheet: Sheet, datasets: list[Dataset], best: str, second: str, payloads: Payloads
+    sheet: Sheet, datasets: list[DatasetColumn], best: str, second: str, stored: StoredArrays
 ) -> tuple[float, float]:
     """Bootstrap over queries within each data set, averaged over data sets."""
     draws = []
     for number, dataset in enumerate(datasets):
         cells = sheet.of(dataset)
-        a, b = (payloads.mean(cells[cells["method"] == method], "ap") for method in (best, second))
+        a, b = (stored.mean(cells[cells["method"] == method], "ap", of_all=True) for method in (best, second))
         if a is None or b is None or a.shape != b.shape:
             return float("nan"), float("nan")
         draws.append(bootstrap_means(a - b, seed=number))

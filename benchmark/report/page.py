@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.execution.record import Record
-from benchmark.report.figures import Drawing
-from benchmark.report.gallery import TOP, Gallery
-from benchmark.report.style import look
+from benchmark.report.drawing import Drawing
+from benchmark.report.labels import LONGEST_REASON, clean
+from benchmark.report.looks import look
+from benchmark.report.retrievals import TOP, Gallery
 from benchmark.report.table import Table, spread_text, to_latex
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ AUDITED = {
 }
 
 
+AUDIT_LINES = ("errors", "warnings", "notes")
+
+
 @dataclass
 class Page:
     """What stands on the page, in plain values."""
@@ -46,6 +50,7 @@ class Page:
     drawings: list[Drawing] = field(default_factory=list)
     galleries: list[Gallery] = field(default_factory=list)
     charts: list[dict[str, Any]] = field(default_factory=list)
+    unshown: list[tuple[str, str]] = field(default_factory=list)  # what could not be shown, and why
 
 
 def write_page(path: Path, page: Page, frame: pd.DataFrame, records: list[Record]) -> None:
@@ -61,21 +66,22 @@ def write_page(path: Path, page: Page, frame: pd.DataFrame, records: list[Record
     )
     environment.filters["spread"] = spread_text
     methods = set(frame["method"]) if len(frame) else set()
-    html = environment.get_template("template.html.j2").render(
+    audited = list(audits(records, frame, page.unshown))
+    html = environment.get_template("page.html.j2").render(
         page=page,
         latex={table.name: to_latex(table) for table in page.tables},
         heads={table.name: head_rows(table) for table in page.tables},
-        figures=[embedded(drawing, path.parent) for drawing in page.drawings],
+        figures=[figure_entry(drawing, path.parent) for drawing in page.drawings],
         browser=list(browser(page.galleries)),
         charts=page.charts,
         looks={method: {"color": look(method).color, "dash": list(look(method).dash)} for method in sorted(methods)},
         problems=problems(frame),
-        stale=stale(frame),
-        audits=audits(records),
-        provenance=provenance(records),
+        stale=stale_results(frame),
+        audits=audited,
+        provenance=origins(records),
         cells=len(frame),
     )
-    path.write_text(html, encoding="utf-8")
+    path.write_text(html, encoding="utf-8", errors="replace")
 
 
 def head_rows(table: Table) -> list[tuple[str, int]]:
@@ -89,7 +95,7 @@ def head_rows(table: Table) -> list[tuple[str, int]]:
     return spans if any(group for group, _ in spans) else []
 
 
-def embedded(drawing: Drawing, folder: Path) -> dict[str, Any]:
+def figure_entry(drawing: Drawing, folder: Path) -> dict[str, Any]:
     """A figure as the template wants it, with its image unless it is only linked."""
     source = ""
     if not drawing.name.startswith(LINKED_ONLY):
@@ -118,8 +124,8 @@ def browser(galleries: list[Gallery]) -> Iterator[dict[str, Any]]:
             queries.append({"id": f"q{query}", "name": shown.query_names[place], "results": _results(shown, place)})
         items = {result["id"] for query in queries for rows in query["results"].values() for result in rows}
         yield {
-            "label": f"{shown.dataset.label}, {shown.bits} bits",
-            "sheet": shown.sheet,
+            "label": shown.sheet.titled(f"{shown.dataset.label}, {shown.bits} bits"),
+            "sheet": shown.sheet.slug,
             "methods": [{"name": name, "title": title} for name, title in shown.methods],
             "lead": shown.lead,
             "queries": queries,
@@ -162,11 +168,11 @@ def _data_uri(image: np.ndarray) -> str:
 
 
 def problems(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Current cells without a score, those alike in one row."""
+    """Shown cells without a score, those alike in one row."""
     if frame.empty:
         return []
-    bad = frame[frame["current"] & (frame["status"] != "ok")]
-    groups = bad.groupby(["title", "dataset_title", "profile", "status", "reason"], sort=False)
+    bad = frame[frame["shown"] & (frame["status"] != "ok")]
+    groups = bad.groupby(["title", "dataset_label", "profile", "status", "reason"], sort=False)
     return [
         dict(zip(("method", "dataset", "profile", "status", "reason"), key, strict=True))
         | {"bits": ", ".join(str(b) for b in sorted(cells["bits"].unique())), "count": len(cells)}
@@ -174,46 +180,66 @@ def problems(frame: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def stale(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Records that a newer one of the same cell has replaced."""
+def stale_results(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Records that do not count and are not even a dash in a table."""
     if frame.empty:
         return []
-    old = frame[~frame["current"]]
-    groups = old.groupby(["title", "dataset_title", "profile"], sort=False)
+    groups = frame[~frame["shown"]].groupby(["title", "dataset_label", "profile"], sort=False)
     return [
         dict(zip(("method", "dataset", "profile"), key, strict=True)) | {"count": len(cells)} for key, cells in groups
     ]
 
 
-def audits(records: list[Record]) -> list[dict[str, Any]]:
-    """The audit of each split, once."""
-    found: dict[str, dict[str, Any]] = {}
+def audits(records: list[Record], frame: pd.DataFrame, unshown: list[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+    """The audit of each split that stands in the report, once."""
+    shown = frame[frame["shown"]] if len(frame) else frame
+    labels = dict(zip(shown["key"], shown["dataset_label"], strict=True)) if len(shown) else {}
+    seen: set[str] = set()
     for record in records:
-        audit, revision = record.audit, record.revision
-        if not audit or revision in found:
+        label = labels.get(record.key, "")
+        if not record.audit or not label or label in seen:
             continue
-        counts = ((audit.get("parts") or {}).get("train") or {}).get("class_counts") or []
-        found[revision] = {
-            "title": record.titles.get("dataset") or record.cell["dataset"],
-            "protocol": record.cell.get("protocol") or "",
-            "revision": revision,
-            "parts": audit.get("parts") or {},
-            "facts": [(label, audit[key]) for key, label in AUDITED.items() if audit.get(key) is not None],
-            "groups": {name: len(members) for name, members in (audit.get("groups") or {}).items()},
-            "histogram": sorted(counts, reverse=True),
-            "errors": audit.get("errors") or [],
-            "warnings": audit.get("warnings") or [],
-            "notes": audit.get("notes") or [],
-        }
-    return list(found.values())
+        try:
+            found = _audit(record, label)
+        except Exception as error:  # an odd audit costs itself
+            unshown.append((f"audit of {label}", clean(f"{type(error).__name__}: {error}", LONGEST_REASON)))
+            continue
+        seen.add(label)
+        yield found
 
 
-def provenance(records: list[Record]) -> list[dict[str, Any]]:
+def _audit(record: Record, label: str) -> dict[str, Any]:
+    audit = record.audit
+    counts = ((audit.get("parts") or {}).get("train") or {}).get("class_counts") or []
+    return {
+        "title": label,
+        "protocol": clean(record.cell.get("protocol") or ""),
+        "revision": clean(record.revision),
+        "parts": {clean(name): _audited_part(part) for name, part in (audit.get("parts") or {}).items()},
+        "facts": [(label, _plain(audit[key])) for key, label in AUDITED.items() if audit.get(key) is not None],
+        "groups": {clean(name): len(members) for name, members in (audit.get("groups") or {}).items()},
+        "histogram": sorted((int(count) for count in counts), reverse=True),
+        **{kind: [clean(line, LONGEST_REASON) for line in audit.get(kind) or []] for kind in AUDIT_LINES},
+    }
+
+
+def _audited_part(part: Mapping[str, Any]) -> list[str]:
+    """Rows, duplicates, rows without a label, labels per row."""
+    return [_plain(part.get(name)) for name in ("rows", "duplicates", "unlabelled", "labels_per_row")]
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else clean(value)
+
+
+def origins(records: list[Record]) -> list[dict[str, Any]]:
     """Where cells were made: one row per distinct machine, versions, threads and commit."""
     found: dict[str, dict[str, Any]] = {}
     for record in records:
         made = dict(record.provenance)
-        ended = str(made.pop("ended", ""))
+        ended = clean(made.pop("ended", ""))
         row = found.setdefault(repr(made), {"made": made, "count": 0, "first": ended, "last": ended})
         row["count"] += 1
         row["first"], row["last"] = min(row["first"], ended), max(row["last"], ended)

@@ -11,8 +11,13 @@ import html
 import io
 import math
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DASH = "–"
 TEX = {
@@ -79,7 +84,7 @@ class Table:
         written = []
         for suffix, text in (("csv", to_csv(self)), ("md", to_markdown(self)), ("tex", to_latex(self))):
             path = folder / f"{self.name}.{suffix}"
-            path.write_text(text, encoding="utf-8")
+            path.write_text(text, encoding="utf-8", errors="replace")
             written.append(path)
         return written
 
@@ -110,23 +115,54 @@ def header(table: Table) -> list[str]:
     return [f"{c.group} {c.label}".strip() for c in table.columns]
 
 
+# What a spreadsheet takes for the start of a formula, in the wide letters of East Asia too.
+FORMULA = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
+
+
+def csv_cell(value: object) -> object:
+    """Text that a spreadsheet would run as a formula gets a quote before it; numbers stay as they are."""
+    if not isinstance(value, str):
+        return value
+    lines = value.replace("\r\n", "\n").replace("\r", "\n")  # csv quotes only the end of line it writes itself
+    return f"'{lines}" if lines.startswith(FORMULA) else lines
+
+
+def csv_text(labels: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
+    """The one writer of every csv of a report."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for row in (labels, *rows):
+        writer.writerow([csv_cell(value) for value in row])
+    return out.getvalue()
+
+
+def frame_csv(frame: pd.DataFrame, digits: int | None = None) -> str:
+    """A frame without its index; numbers in full, or of so many digits; nothing where there is no value."""
+
+    def shown(value: object) -> object:
+        if value is None or value != value:  # nan
+            return ""
+        return float(f"{value:.{digits}g}") if digits and isinstance(value, float) else value
+
+    rows = ([shown(value) for value in row] for row in frame.itertuples(index=False, name=None))
+    return csv_text([str(name) for name in frame.columns], rows)
+
+
 def to_csv(table: Table) -> str:
     """Full precision; a column `... std` behind each column that has spreads; footnotes in the last column."""
     spread = [any(row[i].spread is not None for row in table.rows) for i in range(len(table.columns))]
     noted = bool(table.notes())
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     labels: list[str] = []
     for label, wide in zip(header(table), spread, strict=True):
         labels += [label, f"{label} std"] if wide else [label]
-    writer.writerow(labels + (["notes"] if noted else []))
+    lines: list[list[object]] = []
     for row in table.rows:
         fields: list[object] = []
         for entry, wide in zip(row, spread, strict=True):
             fields.append("" if entry.value is None else entry.value)
             fields += ["" if entry.spread is None else entry.spread] if wide else []
-        writer.writerow(fields + ([_row_notes(table, row)] if noted else []))
-    return out.getvalue()
+        lines.append(fields + ([_row_notes(table, row)] if noted else []))
+    return csv_text(labels + (["notes"] if noted else []), lines)
 
 
 def _row_notes(table: Table, row: list[Entry]) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmark.execution.record import Record
+from benchmark.evaluation.counting import EVALUATOR_VERSION
+from benchmark.execution.record import SCHEMA_VERSION, Record
 from benchmark.execution.store import Store
 
 QUALITY = {"dph": 0.62, "hashnet": 0.55, "itq": 0.4, "lsh": 0.2}
@@ -49,7 +50,9 @@ class Synthetic:
         ap = np.clip(self.rng.normal(quality + bits / 600, 0.1, QUERIES), 0, 1)
         revision = changes.pop("revision", f"rev-{dataset}")
         self.dataset(revision)
-        parts = {"profile": {}, "weights": "w", "evaluator": 1, "sources": {"method": "s"}} | changes.pop("parts", {})
+        versions = {"evaluator": EVALUATOR_VERSION, "schema": SCHEMA_VERSION}
+        parts = {"profile": {}, "weights": "w", "sources": {"method": "s"}} | versions | changes.pop("parts", {})
+        cutoff = changes.pop("cutoff", changes.get("metrics", {}).get("k", 100))
         fields = {
             "key": key,
             "cell": {
@@ -59,11 +62,11 @@ class Synthetic:
                 "backbone": changes.pop("backbone", "mini-cnn"),
             },
             "status": "ok",
-            "parts": {"dataset": {"revision": revision, "map_cutoff": 100}} | parts,
+            "parts": {"dataset": {"revision": revision, "map_cutoff": cutoff}} | parts,
             "titles": {"method": TITLES.get(method, method), "dataset": DATASETS.get(dataset, dataset)},
             "family": FAMILY.get(method, "supervised"),
             "miniature": dataset.endswith("-mini"),
-            "metrics": self.metrics(ap),
+            "metrics": self.metrics(ap) | {"k": cutoff},
             "seconds": {"load": 0.1, "fit": 2.0 * bits / 16, "encode": 0.2, "score": 0.05},
             "peak_memory": 300_000_000,
             "health": {"bit_balance": 0.1, "constant_bits": 0.0, "distinct": 250, "distinct_share": 0.8,
@@ -141,8 +144,8 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
             (folder / f"{drawing.name}.{suffix}").write_bytes(b"")
         (folder / f"{drawing.name}.csv").write_text(drawing.csv())
 
-    monkeypatch.setattr("benchmark.report.build.draw", write_only)
-    monkeypatch.setattr("benchmark.report.build.PARALLEL_FROM", 10**9)
+    monkeypatch.setattr("benchmark.report.composition.draw_figure", write_only)
+    monkeypatch.setattr("benchmark.report.composition.PARALLEL_FROM", 10**9)
 
 
 @pytest.fixture

@@ -39,6 +39,56 @@ def test_numbers_measured_otherwise_are_not_subtracted(synthetic, other, change)
     assert only.reason
 
 
+def test_two_data_sets_of_one_name_are_each_compared_with_themselves(synthetic, other) -> None:
+    """A2: the names agree four times, the data twice."""
+    for store in (synthetic, other):
+        for revision in ("a", "b"):
+            store.cell("lsh", "feats", 16, revision=revision)
+    found = compare_results(synthetic.store, other.store)
+    assert len(found) == 2
+    assert all(one.difference is not None for one in found)
+    assert len({one.dataset for one in found}) == 2
+
+
+def test_a_stale_result_gives_way_to_the_present_one(synthetic, other) -> None:
+    """A2: and is compared where it is the only one."""
+    old = synthetic.cell("lsh", "nus-mini", 16)
+    new = synthetic.cell("lsh", "nus-mini", 16, parts={"sources": {"method": "new"}})
+    there = other.cell("lsh", "nus-mini", 16)
+    (only,) = compare_results(synthetic.store, other.store, {old.key}, {there.key})
+    assert (only.a, only.b) == (new.metrics["map"], there.metrics["map"])
+    assert only.difference is not None
+
+
+def test_of_several_results_that_nothing_tells_apart_no_difference_is_given(synthetic, other) -> None:
+    for code in ("one", "two"):
+        synthetic.cell("lsh", "nus-mini", 16, parts={"sources": {"method": code}})
+    other.cell("lsh", "nus-mini", 16)
+    for one in compare_results(synthetic.store, other.store):
+        assert one.difference is None
+        assert "unclear" in one.reason
+
+
+def test_other_weights_are_compared_only_where_there_are_no_like_ones(synthetic, other) -> None:
+    for weights in ("w", "v"):
+        synthetic.cell("lsh", "nus-mini", 16, parts={"weights": weights})
+    like = other.cell("lsh", "nus-mini", 16)
+    (only,) = compare_results(synthetic.store, other.store)
+    assert only.b == like.metrics["map"]
+
+
+def test_a_csv_of_names_that_look_like_formulas(synthetic, tmp_path: Path) -> None:
+    """C15."""
+    synthetic.cell("=cmd", "nus-mini", 16)
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    root = str(synthetic.store.root)
+    assert run(parser.parse_args([root, root, "--csv", str(tmp_path / "c.csv")])) == 0
+    assert "\n'=cmd," in (tmp_path / "c.csv").read_text()
+    with pytest.raises(UsageError, match="cannot be written"):
+        run(parser.parse_args([root, root, "--csv", str(tmp_path / "no" / "c.csv")]))
+
+
 def test_a_miniature_is_never_subtracted_from_the_paper(synthetic) -> None:
     synthetic.cell("dph", "imagenet-mini", 64)
     (only,) = compare_published(synthetic.store)

@@ -65,7 +65,13 @@ def test_names_from_plugins_are_escaped(synthetic, undrawn, tmp_path: Path) -> N
     assert not [image for image in links.images if "onerror" in image]
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.S)
     assert data
-    assert json.loads(data[1])["charts"][0]["series"][0]["title"] == EVIL
+    assert json.loads(data[1])["charts"][0]["series"][0]["title"] == f"{EVIL} (itq)"
+
+
+def test_nothing_of_an_ordinary_report_fails_to_be_shown(rendered: Path) -> None:
+    """What fails is named on the page instead of raised; so that nothing fails must be looked at."""
+    html = (rendered / "index.html").read_text(encoding="utf-8")
+    assert "could not be shown" not in html
 
 
 def test_failures_audits_and_provenance_are_shown(rendered: Path) -> None:
@@ -79,7 +85,10 @@ def test_the_headline_names_the_leader_and_its_interval(rendered: Path) -> None:
     html = (rendered / "index.html").read_text(encoding="utf-8")
     headline = re.search(r'<p class="headline">(.*?)</p>', html, re.S)
     assert headline
-    assert re.search(r"DPH retrieves best: mean MAP 0\.\d{3}, 0\.\d{3} above HashNet \(95 % interval", headline[1])
+    assert re.search(
+        r"DPH has the highest mean MAP@100 of the 4 methods compared: 0\.\d{3}, 0\.\d{3} above HashNet \(95 % int",
+        headline[1],
+    )
 
 
 # --- in a browser ------------------------------------------------------------------------------------------

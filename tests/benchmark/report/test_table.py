@@ -13,8 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.report.table import Column, Entry, Table, document, number, tex, text, to_csv, to_latex, to_markdown
-from benchmark.report.tables import rank_places
+from benchmark.report.score_tables import rank_places
+from benchmark.report.table import (
+    Column,
+    Entry,
+    Table,
+    csv_cell,
+    document,
+    frame_csv,
+    number,
+    tex,
+    text,
+    to_csv,
+    to_latex,
+    to_markdown,
+)
 
 NASTY = r"50% of_x & <b>|#1$ {é ≤ 漢} ~^\end{table}"
 
@@ -36,6 +49,39 @@ def test_csv_holds_full_precision_spread_and_notes() -> None:
     assert rows[0]["notes"] == "Set 32 bits: not run"
     assert rows[1]["Set 16 bits std"] == "0.01"
     assert rows[1]["Method"] == NASTY
+
+
+@given(st.one_of(st.text(max_size=8), st.sampled_from(["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", "\n=1", "＝1"])))
+def test_text_that_a_spreadsheet_would_run_is_quoted(words: str) -> None:
+    """C15: in tables, in the csv of figures and in that of compare."""
+    import pandas as pd
+
+    for content in (
+        to_csv(Table("n", "t", "c", [Column(words, numeric=False)], [[text(words)]])),
+        frame_csv(pd.DataFrame({words: [words]})),
+    ):
+        for (cell,) in csv.reader(io.StringIO(content, newline="")):
+            assert not cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝"))
+            expected = re.sub("\r\n?", "\n", words).strip()
+            assert cell.strip().removeprefix("'").strip() == expected.removeprefix("'").strip()
+
+
+@given(st.one_of(st.integers(-9, 9), st.floats(-1e9, 1e9)))
+def test_numbers_are_left_alone(value: float) -> None:
+    """C15: a negative number is no formula."""
+    import pandas as pd
+
+    assert csv_cell(value) == value
+    (_, (cell,)) = csv.reader(io.StringIO(frame_csv(pd.DataFrame({"x": [value]}))))
+    assert float(cell) == value
+    (_, (cell,)) = csv.reader(io.StringIO(frame_csv(pd.DataFrame({"x": [value]}), digits=6)))
+    assert float(cell) == pytest.approx(value, rel=1e-5)
+
+
+def test_what_is_not_there_is_empty_in_csv() -> None:
+    import pandas as pd
+
+    assert frame_csv(pd.DataFrame({"a": [1.0, None], "b": ["x", None]})) == "a,b\n1.0,x\n,\n"
 
 
 def test_markdown_has_as_many_cells_in_every_row() -> None:

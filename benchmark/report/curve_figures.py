@@ -1,13 +1,12 @@
-"""What goes into the curves of a sheet: frames of (method, x, y) gathered from cells and payloads, not drawn here."""
+"""What goes into the curves of a sheet: frames of (method, x, y) from cells and stored arrays; not drawn here."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from benchmark.report.figures import Drawing
-from benchmark.report.frame import Dataset, Sheet, chance_level, curve_bits, methods, scored
-from benchmark.report.payloads import Payloads
-from benchmark.report.tables import cutoff
+from benchmark.report.drawing import Drawing
+from benchmark.report.sheets import DatasetColumn, Sheet, chance_level, curve_bits, map_at, methods, scored
+from benchmark.report.stored_arrays import StoredArrays
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +27,7 @@ def against_bits(cells: pd.DataFrame, column: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def along(cells: pd.DataFrame, payloads: Payloads, x: str, y: str) -> pd.DataFrame:
+def along(cells: pd.DataFrame, stored: StoredArrays, x: str, y: str) -> pd.DataFrame:
     """A stored curve of each method, averaged over seeds."""
     import pandas as pd
 
@@ -36,13 +35,15 @@ def along(cells: pd.DataFrame, payloads: Payloads, x: str, y: str) -> pd.DataFra
     good = scored(cells)
     for method, title in methods(good):
         group = good[good["method"] == method]
-        xs, ys = payloads.mean(group, x), payloads.mean(group, y)
+        xs, ys = stored.mean(group, x), stored.mean(group, y)
         if xs is not None and ys is not None and xs.shape == ys.shape:
             parts.append(pd.DataFrame({"method": method, "title": title, "x": xs, "y": ys, "std": None}))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
 
 
-def three_panels(sheet: Sheet, dataset: Dataset, payloads: Payloads) -> dict[str, tuple[pd.DataFrame, dict[str, Any]]]:
+def three_panels(
+    sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays
+) -> dict[str, tuple[pd.DataFrame, dict[str, Any]]]:
     """P@H<=2 against bits, PR and P@N: name -> (data, panel options)."""
     cells = sheet.of(dataset)
     bits = curve_bits(cells)
@@ -67,8 +68,8 @@ def three_panels(sheet: Sheet, dataset: Dataset, payloads: Payloads) -> dict[str
     }
     return {
         "radius": (_with_empty_balls(against_bits(cells, "precision_at_radius_2"), cells), radius),
-        "recall": (along(at, payloads, "recall", "precision"), recall),
-        "top-n": (along(at, payloads, "n", "precision_at_n"), top_n),
+        "recall": (along(at, stored, "recall", "precision"), recall),
+        "top-n": (along(at, stored, "n", "precision_at_n"), top_n),
     }
 
 
@@ -78,39 +79,40 @@ def _with_empty_balls(data: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
     return data.merge(share, on=["method", "x"], how="left")
 
 
-def dataset_curves(sheet: Sheet, dataset: Dataset, payloads: Payloads) -> list[Drawing]:
+def dataset_curves(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -> list[Drawing]:
     """The paper's three panels of a data set, alone and as one strip, and MAP against bits."""
     import pandas as pd
 
-    panels = three_panels(sheet, dataset, payloads)
+    panels = three_panels(sheet, dataset, stored)
     stem = f"{dataset.slug}-{sheet.slug}"
     drawings = []
     for name, (data, panel) in panels.items():
         if len(data):
-            title = f"{dataset.label}: {panel['title']}"
-            kind = "radius" if name == "radius" else "curves"
+            title = sheet.titled(f"{dataset.label}: {panel['title']}")
+            kind = "radius" if name == "radius" else "panel"
             drawings.append(Drawing(f"{name}-{stem}", kind, title, _alt(title, data), data, panel))
     if all(len(data) for data, _ in panels.values()):
         data = pd.concat([data.assign(panel=name) for name, (data, _) in panels.items()], ignore_index=True)
         options = {"panels": {name: panel for name, (_, panel) in panels.items()}}
-        drawings.append(Drawing(f"strip-{stem}", "strip", dataset.label, _alt(dataset.label, data), data, options))
+        title = sheet.titled(dataset.label)
+        drawings.append(Drawing(f"strip-{stem}", "strip", title, _alt(title, data), data, options))
     data = against_bits(sheet.of(dataset), "map")
     if len(data):
         drawings.append(_map_against_bits(sheet, dataset, data, stem))
     return drawings
 
 
-def _map_against_bits(sheet: Sheet, dataset: Dataset, data: pd.DataFrame, stem: str) -> Drawing:
+def _map_against_bits(sheet: Sheet, dataset: DatasetColumn, data: pd.DataFrame, stem: str) -> Drawing:
     cells = sheet.of(dataset)
-    label = f"MAP@{cutoff(cells)}"
+    label = map_at(cells)
     panel = {
         "xlabel": "Number of bits",
         "ylabel": label,
         "xticks": [int(b) for b in sorted(scored(cells)["bits"].unique())],
         "chance": chance_level(cells),
     }
-    title = f"{dataset.label}: {label}"
-    return Drawing(f"map-{stem}", "curves", title, _alt(title, data), data, panel)
+    title = sheet.titled(f"{dataset.label}: {label}")
+    return Drawing(f"map-{stem}", "panel", title, _alt(title, data), data, panel)
 
 
 def _alt(title: str, data: pd.DataFrame) -> str:
@@ -118,16 +120,16 @@ def _alt(title: str, data: pd.DataFrame) -> str:
     return f"{title}. One line per method: {names}."
 
 
-def explorer_charts(sheet: Sheet, dataset: Dataset, payloads: Payloads) -> list[dict[str, Any]]:
+def explorer_charts(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -> list[dict[str, Any]]:
     """The same curves at every code length, as plain values for the page."""
     cells = sheet.of(dataset)
     lengths = [int(bits) for bits in sorted(scored(cells)["bits"].unique())]
-    where = f"{dataset.label} ({', '.join(part for part in (sheet.profile, sheet.backbone) if part)})"
+    where = f"{dataset.label} ({sheet.words})"
     common: dict[str, Any] = {"dataset": where, "bits": "all", "xlabel": "bits", "ticks": lengths}
     charts: list[dict[str, Any]] = [
         common | {"kind": kind, "ylabel": label, "series": _series(against_bits(cells, column))}
         for kind, label, column in (
-            ("MAP", f"MAP@{cutoff(cells)}", "map"),
+            ("MAP", map_at(cells), "map"),
             ("Precision within radius 2", "P@H≤2", "precision_at_radius_2"),
             ("Empty balls of radius 2", "share of queries", "empty_ball_share"),
         )
@@ -135,8 +137,8 @@ def explorer_charts(sheet: Sheet, dataset: Dataset, payloads: Payloads) -> list[
     for bits in lengths:
         at = cells[cells["bits"] == bits]
         shared = {"dataset": where, "bits": bits, "ylabel": "precision"}
-        recall = _series(along(at, payloads, "recall", "precision"))
-        top_n = _series(along(at, payloads, "n", "precision_at_n"))
+        recall = _series(along(at, stored, "recall", "precision"))
+        top_n = _series(along(at, stored, "n", "precision_at_n"))
         charts.append(shared | {"kind": "Precision-recall", "xlabel": "recall", "series": recall})
         charts.append(shared | {"kind": "P@N", "xlabel": "N", "series": top_n})
     return [chart for chart in charts if chart["series"]]

@@ -1,37 +1,31 @@
-"""What each table of a report says: sheet -> Table. How a table is written is the business of table.py."""
+"""What the tables of scores, costs and health say: sheet -> Table. Ranks are in ranks.py, formats in table.py."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmark.evaluation.statistics import (
-    cliques,
-    critical_difference,
-    friedman,
-    holm,
-    paired_difference,
-    permutation_test,
-    permutation_tests,
-    ranks,
-)
-from benchmark.report.frame import (
-    VARIANTS,
-    Dataset,
+from benchmark.evaluation.statistics import holm, permutation_test
+from benchmark.report.looks import Ablation, highlight
+from benchmark.report.published import find, published, why_not_comparable
+from benchmark.report.sheets import (
+    DatasetColumn,
     Sheet,
     chance_level,
     curve_bits,
+    cutoff,
+    main_sheet,
+    map_at,
     methods,
     mixtures,
     scored,
-    well_filled,
 )
-from benchmark.report.payloads import Payloads
-from benchmark.report.published import find, why_not_comparable
+from benchmark.report.stored_arrays import StoredArrays
 from benchmark.report.table import DASH, Column, Entry, Table, number, text
 
 if TYPE_CHECKING:
@@ -42,26 +36,36 @@ MARK = (
     f"* the best differs from the runner-up, p < {SURE}: paired permutation test on per-query AP, "
     "Holm-corrected over the table."
 )
-BOLD = "Best bold, second underlined, ties at the printed precision included."
+BOLD = "Among the scores of a column the best is bold, the second underlined, ties at the printed precision included."
 GROUPS = {"head": "Head", "middle": "Middle", "tail": "Tail"}
 
 
 # --- captions ----------------------------------------------------------------------------------------------
 
 
-def caption(sheet: Sheet) -> str:
-    """How the numbers were made: data sets with split and k, conventions, seeds, backbone, profile."""
+def caption(sheet: Sheet, *, spreads: bool = True) -> str:
+    """How the numbers were made: data sets with split and k, conventions, seeds, backbone, profile.
+
+    `spreads`: whether the table prints them where there are several seeds.
+    """
     cells = scored(sheet.cells)
-    seeds = ", ".join(str(seed) for seed in sorted(cells["seed"].unique())) or DASH
+    seeds = [str(seed) for seed in sorted(cells["seed"].unique())]
+    means = "mean ± standard deviation" if spreads else "mean"
+    spread = f"{means} over seeds {', '.join(seeds)}" if len(seeds) > 1 else f"seed {_or_dash(seeds)}"
     return (
-        f"{'; '.join(described(sheet, dataset) for dataset in sheet.datasets())}. "
+        f"{'; '.join(dataset_words(sheet, dataset) for dataset in sheet.datasets())}. "
         f"Ties: {_words(cells, 'ties')}; AP divided by: {_words(cells, 'denominator')}; "
-        f"query without a hit: {_words(cells, 'empty')}; seeds: {seeds}; "
-        f"backbone: {sheet.backbone or 'none (given features)'}; profile: {sheet.profile or DASH}."
+        f"query without a hit: {_words(cells, 'empty')}; {spread}; "
+        f"backbone: {sheet.backbone or 'none (given features)'}; profile: {sheet.profile or DASH}"
+        f"{'; ' if sheet.extra else ''}{sheet.extra}."
     )
 
 
-def described(sheet: Sheet, dataset: Dataset) -> str:
+def _or_dash(words: Sequence[str]) -> str:
+    return ", ".join(words) or DASH
+
+
+def dataset_words(sheet: Sheet, dataset: DatasetColumn) -> str:
     """A data set with what its scores depend on."""
     k = cutoff(sheet.of(dataset))
     protocol = "" if dataset.protocol == "miniature" else f"protocol {dataset.protocol}, "
@@ -76,12 +80,6 @@ def at_bits(sheet: Sheet) -> str:
     return f"at {' or '.join(str(bits) for bits in lengths)} bits"
 
 
-def cutoff(cells: pd.DataFrame) -> str:
-    """k of MAP@k."""
-    known = cells["k"].dropna().unique() if "k" in cells else []
-    return ", ".join(str(int(k)) for k in sorted(known)) or DASH
-
-
 def _words(cells: pd.DataFrame, column: str) -> str:
     known = cells[column].dropna().unique() if column in cells else []
     return ", ".join(str(value) for value in known) or DASH
@@ -90,27 +88,29 @@ def _words(cells: pd.DataFrame, column: str) -> str:
 # --- entries -----------------------------------------------------------------------------------------------
 
 
-def score_entry(cells: pd.DataFrame, column: str = "map", digits: int = 4, scale: float = 1.0) -> Entry:
-    """Mean over seeds, its spread where there are several, or a dash and why."""
+def score_entry(cells: pd.DataFrame, column: str = "map", digits: int = 4, scale: float = 1.0, seeds: int = 0) -> Entry:
+    """Mean over seeds, its spread where there are several, or a dash and why. `seeds`: how many others have."""
     good = scored(cells)
     values = good[column].dropna().to_numpy(float) * scale if column in good else np.array([])
     if not len(values):
         reasons = [reason for reason in cells["reason"] if reason]
         return Entry(DASH, None, note=reasons[0] if reasons else "not run")
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return number(float(values.mean()), digits, spread=spread, note=_doubt(cells, good))
+    return number(float(values.mean()), digits, spread=spread, note=_doubt(cells, good, seeds))
 
 
-def _doubt(cells: pd.DataFrame, good: pd.DataFrame) -> str:
+def _doubt(cells: pd.DataFrame, good: pd.DataFrame, seeds: int) -> str:
     """A remark on a score that must not be read alone."""
     if "health_collapsed" in good and good["health_collapsed"].eq(True).any():
         return "codes collapsed: (nearly) all items share one code"
-    missing = cells[cells["status"] != "ok"]
-    return f"{len(good)} of {len(cells)} seeds; {missing['reason'].iloc[0]}" if len(missing) else ""
+    missing, seeds = cells[cells["status"] != "ok"], max(seeds, cells["seed"].nunique())
+    if len(good) >= seeds:
+        return ""
+    return f"{len(good)} of {seeds} seeds; {missing['reason'].iloc[0] if len(missing) else 'the others were not run'}"
 
 
 def _digits(sheet: Sheet) -> int:
-    """The paper's four decimals; three where a spread stands behind each, or the table would not fit a page."""
+    """Four decimals as in print; three where a spread stands behind each, or the table would not fit a page."""
     return 3 if scored(sheet.cells)["seed"].nunique() > 1 else 4
 
 
@@ -123,13 +123,13 @@ def rank_places(entries: Sequence[Entry]) -> list[Entry]:
     return [replace(entry, place=places.get(value, 0)) for entry, value in zip(entries, printed, strict=True)]
 
 
-def _lead(groups: list[pd.DataFrame], entries: list[Entry], payloads: Payloads) -> float | None:
+def _lead(groups: list[pd.DataFrame], entries: list[Entry], stored: StoredArrays) -> float | None:
     """p of the best against the runner-up by per-query AP; None where there is no single best or no AP."""
     best = [i for i, entry in enumerate(entries) if entry.place == 1]
     second = [i for i, entry in enumerate(entries) if entry.place == 2]
     if len(best) != 1 or not second:
         return None
-    a, b = (payloads.mean(scored(groups[i]), "ap") for i in (best[0], second[0]))
+    a, b = (stored.mean(scored(groups[i]), "ap", of_all=True) for i in (best[0], second[0]))
     if a is None or b is None or a.shape != b.shape:
         return None
     return permutation_test(a, b)
@@ -147,7 +147,7 @@ def _mark_winners(blocks: list[list[Entry]], tests: list[float | None]) -> list[
 # --- MAP ---------------------------------------------------------------------------------------------------
 
 
-def map_table(sheet: Sheet, payloads: Payloads, *, name: str, title: str) -> Table:
+def map_table(sheet: Sheet, stored: StoredArrays, *, name: str, title: str) -> Table:
     """MAP@k per method x bits x data set: best bold, second underlined, sure winners marked, chance below."""
     rows, digits = methods(sheet.cells), _digits(sheet)
     columns, blocks, tests = [Column("Method", numeric=False)], [], []
@@ -158,8 +158,9 @@ def map_table(sheet: Sheet, payloads: Payloads, *, name: str, title: str) -> Tab
             of_bits = cells[cells["bits"] == bits]
             groups = [of_bits[of_bits["method"] == method] for method, _ in rows]
             columns.append(Column(f"{bits} bits", dataset.label))
-            blocks.append(rank_places([score_entry(group, digits=digits) for group in groups]))
-            tests.append(_lead(groups, blocks[-1], payloads))
+            seeds = of_bits["seed"].nunique()
+            blocks.append(rank_places([score_entry(group, digits=digits, seeds=seeds) for group in groups]))
+            tests.append(_lead(groups, blocks[-1], stored))
             chance.append(number(chance_level(cells), digits))
     blocks = _mark_winners(blocks, tests)
     body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]
@@ -168,13 +169,7 @@ def map_table(sheet: Sheet, payloads: Payloads, *, name: str, title: str) -> Tab
     return Table(name, title, f"{caption(sheet)} {BOLD}", columns, [*body, chance], foot=1, remarks=remarks)
 
 
-def main_sheet(sheet: Sheet) -> Sheet:
-    """Without the ablation's variants and the balanced sets, which have tables of their own."""
-    cells = sheet.cells
-    return sheet.only(~cells["method"].isin(VARIANTS) & ~cells["dataset"].str.contains("balanced"))
-
-
-def group_table(sheet: Sheet, payloads: Payloads, *, name: str) -> Table | None:
+def group_table(sheet: Sheet, stored: StoredArrays, *, name: str) -> Table | None:
     """MAP of head, middle and tail classes: what the paper argues about and does not show."""
     cells = scored(sheet.cells)
     if not any(f"map_{group}" in cells and cells[f"map_{group}"].notna().any() for group in GROUPS):
@@ -184,7 +179,7 @@ def group_table(sheet: Sheet, payloads: Payloads, *, name: str) -> Table | None:
     for dataset in sheet.datasets():
         of_set = sheet.of(dataset)
         at = of_set[of_set["bits"] == curve_bits(of_set)]
-        by_chance = payloads.chance_by_group(at)
+        by_chance = stored.chance_by_group(at)
         for group, label in GROUPS.items():
             columns.append(Column(label, dataset.label))
             entries = [score_entry(at[at["method"] == method], f"map_{group}", digits) for method, _ in rows]
@@ -192,7 +187,7 @@ def group_table(sheet: Sheet, payloads: Payloads, *, name: str) -> Table | None:
             chance.append(number(by_chance.get(group), digits))
     body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]
     note = f"Mean over the classes of each group, by frequency among training images; {at_bits(sheet)}."
-    title = "MAP of head, middle and tail classes"
+    title = sheet.titled(f"{map_at(cells)} of head, middle and tail classes")
     return Table(name, title, f"{note} {caption(sheet)} {BOLD}", columns, [*body, chance], foot=1)
 
 
@@ -201,7 +196,7 @@ def group_table(sheet: Sheet, payloads: Payloads, *, name: str) -> Table | None:
 
 def published_table(sheet: Sheet, *, name: str) -> Table | None:
     """Reproduced beside published; a difference only where protocol, backbone, k and conventions agree."""
-    wanted = sorted({int(b) for b in sheet.cells["bits"].unique()} & {16, 32, 48, 64})
+    wanted = sorted({int(b) for b in sheet.cells["bits"].unique()} & {p.bits for p in published()})
     columns = [Column("Data set", numeric=False), Column("Method", numeric=False)]
     for bits in wanted:
         columns += [Column(label, f"{bits} bits") for label in ("here", "published", "Δ")]
@@ -218,15 +213,16 @@ def published_table(sheet: Sheet, *, name: str) -> Table | None:
             rows.append([first, text(label), *(entry for three in entries for entry in three)])
     if not rows:
         return None
-    title = "MAP reproduced here against published"
-    note = "Δ = here − published. Published numbers: Cao et al., ACM MM 2018, whose tie rule is not stated."
+    title = sheet.titled(f"{map_at(sheet.cells)} reproduced here against published")
+    sources = "; ".join(dict.fromkeys(p.source for p in published()))
+    note = f"Δ = here − published. Published numbers: {sources}, whose tie rule is not stated."
     return Table(name, title, f"{caption(sheet)} {note}", columns, rows, rules)
 
 
-def _against(cells: pd.DataFrame, sheet: Sheet, dataset: Dataset, method: str, bits: int) -> list[Entry]:
+def _against(cells: pd.DataFrame, sheet: Sheet, dataset: DatasetColumn, method: str, bits: int) -> list[Entry]:
     here, other = score_entry(cells), find(dataset.name, method, bits, sheet.backbone)
     if other is None:
-        return [here, Entry(DASH, None, note="not in the paper"), Entry(DASH)]
+        return [here, Entry(DASH, None, note="not published"), Entry(DASH)]
     there = number(other.map, note=other.doubt)
     if here.value is None:
         return [here, there, Entry(DASH)]
@@ -273,130 +269,65 @@ def measure_table(sheet: Sheet, measures: Sequence[Measure], *, name: str, title
             for row, (method, _) in zip(body, methods(cells), strict=True):
                 entry = score_entry(at[at["method"] == method], column, digits, factor)
                 row.append(replace(entry, spread=None))
-    return Table(name, title, f"{note} {at_bits(sheet).capitalize()}. {caption(sheet)}", columns, body)
-
-
-# --- ranks -------------------------------------------------------------------------------------------------
-
-
-def rank_scores(sheet: Sheet) -> tuple[list[tuple[str, str]], list[Dataset], np.ndarray]:
-    """Methods that have every well-filled column, data sets, and mean ranks over bits (data sets x methods)."""
-    sheet = well_filled(sheet)
-    datasets, tables = sheet.datasets(), []
-    for dataset in datasets:
-        cells = sheet.of(dataset)
-        tables.append(cells.pivot_table(index="bits", columns="method", values="map", aggfunc="mean"))
-    complete = [
-        (method, label)
-        for method, label in methods(sheet.cells)
-        if all(method in table and table[method].notna().all() for table in tables)
-    ]
-    names = [method for method, _ in complete]
-    if not names:
-        return [], datasets, np.empty((len(datasets), 0))
-    return complete, datasets, np.array([ranks(table[names].to_numpy()).mean(axis=0) for table in tables])
-
-
-def rank_table(sheet: Sheet, payloads: Payloads, *, name: str) -> Table | None:
-    """Mean rank per data set and over them, groups no test tells apart, and sure wins by per-query AP."""
-    rows, datasets, by_set = rank_scores(sheet)
-    if len(rows) < 3:
-        return None
-    mean = by_set.mean(axis=0)
-    gap = critical_difference(len(rows), len(datasets))
-    letters = _group_letters(mean, gap)
-    wins = _sure_wins(well_filled(sheet), datasets, [method for method, _ in rows], payloads)
-    columns = [Column("Method", numeric=False), Column("mean rank")]
-    columns += [Column(dataset.label, "rank, mean over bits") for dataset in datasets]
-    columns += [Column("group", numeric=False), Column("wins", "sure pairwise"), Column("losses", "sure pairwise")]
-    body = []
-    for i in np.argsort(mean, kind="stable"):
-        entries = [text(rows[i][1]), number(mean[i], 2), *(number(value, 2) for value in by_set[:, i])]
-        body.append([*entries, text(letters[i]), _whole(wins[i].sum()), _whole(wins[:, i].sum())])
-    p = friedman(-by_set)
-    note = (
-        f"Ranks of MAP@k, 1 the best. Methods that share a group letter lie within Nemenyi's critical difference "
-        f"{gap:.2f} (95 %, {len(datasets)} data sets{'' if math.isnan(p) else f'; Friedman p = {p:.3g}'}). "
-        f"Sure: p < {SURE}, paired permutation test on per-query AP averaged over bits, Holm-corrected over all "
-        f"pairs and data sets."
+    return Table(
+        name,
+        sheet.titled(title),
+        f"{note} {at_bits(sheet).capitalize()}. {caption(sheet, spreads=False)}",
+        columns,
+        body,
     )
-    return Table(name, "Ranks over data sets", f"{note} {caption(sheet)}", columns, body)
-
-
-def _whole(value: float) -> Entry:
-    return number(float(value), 0)
-
-
-def _group_letters(mean: np.ndarray, gap: float) -> list[str]:
-    groups = cliques(mean, gap)
-    return ["".join(chr(97 + g) for g, group in enumerate(groups) if i in group) or DASH for i in range(len(mean))]
-
-
-def _sure_wins(sheet: Sheet, datasets: Sequence[Dataset], names: list[str], payloads: Payloads) -> np.ndarray:
-    """wins[i, j]: data sets on which method i is surely better than method j."""
-    wins = np.zeros((len(names), len(names)), int)
-    found: list[tuple[int, int, float, float]] = []
-    for dataset in datasets:
-        cells = scored(sheet.of(dataset))
-        ap = [payloads.mean(cells[cells["method"] == name], "ap") for name in names]
-        sizes = {array.shape for array in ap if array is not None}
-        if len(sizes) != 1:
-            continue
-        have = [i for i, array in enumerate(ap) if array is not None]
-        pairs = [(i, j) for n, i in enumerate(have) for j in have[n + 1 :]]
-        if pairs:
-            differences = np.stack([paired_difference(ap[i], ap[j]) for i, j in pairs], axis=1)  # type: ignore[arg-type]
-            tested = permutation_tests(differences)
-            found += [(i, j, p, d) for (i, j), p, d in zip(pairs, tested, differences.sum(axis=0), strict=True)]
-    for (i, j, _, difference), q in zip(found, holm([p for _, _, p, _ in found]), strict=True):
-        if q < SURE:
-            winner, loser = (i, j) if difference > 0 else (j, i)
-            wins[winner, loser] += 1
-    return wins
 
 
 # --- all of them -------------------------------------------------------------------------------------------
 
 
 COST_NOTE = (
-    "Seconds to fit, to encode queries and database, and to score (mean over seeds, machine as in the provenance; "
+    "Seconds to fit, to encode queries and database, and to score (machine as in the provenance; "
     "the shared extraction of features is not counted); peak memory of the process in MB; bits stored per item."
 )
+HEALTH_TITLE = "Health of the codes"
 HEALTH_NOTE = (
     "P@H≤2 counts a query whose ball of radius 2 is empty as 0; empty: share of such queries (%); bias: mean over "
     "bits of |mean of the bit|, 0 balanced, 1 constant; const.: constant bits (%); dist.: distinct codes per item (%)."
 )
 
 
-def sheet_tables(sheet: Sheet, payloads: Payloads) -> list[Table]:
-    """Every table one sheet can fill; `sheet` holds default parameters only."""
-    end, cells = sheet.slug, sheet.cells
-    main = main_sheet(sheet)
-    made: list[Table | None] = []
-    with_backbone = f"MAP@k, {sheet.backbone} features" if sheet.backbone else "MAP@k"
-    parts: Mapping[str, tuple[Sheet, str]] = {
-        "map": (main, f"Mean average precision ({with_backbone})"),
-        "balanced": (
-            sheet.only(cells["dataset"].str.contains("balanced") & ~cells["method"].isin(VARIANTS)),
-            f"Mean average precision on balanced training data ({with_backbone})",
-        ),
-        "ablation": (_ablation(sheet), f"Ablation of DPH ({with_backbone})"),
-    }
-    for name, (part, title) in parts.items():
+def sheet_tables(sheet: Sheet, stored: StoredArrays) -> list[tuple[str, Callable[[], Table | None]]]:
+    """Every table one sheet may fill, as (name, how to make it); `sheet` holds default parameters only."""
+    main, end = main_sheet(sheet), sheet.slug
+    made: list[tuple[str, Callable[[], Table | None]]] = []
+    for kind, part, words in _map_parts(sheet):
         if len(part.cells):
-            made.append(map_table(part, payloads, name=f"{name}-{end}", title=title))
+            title = sheet.titled(f"{words} ({_features(part)})")
+            made.append((f"{kind}-{end}", partial(map_table, part, stored, name=f"{kind}-{end}", title=title)))
     if len(scored(main.cells)):
-        made.append(group_table(main, payloads, name=f"groups-{end}"))
-        made.append(published_table(sheet, name=f"published-{end}"))
-        made.append(measure_table(main, COSTS, name=f"costs-{end}", title="Costs", note=COST_NOTE))
-        made.append(measure_table(main, HEALTH, name=f"health-{end}", title="Health of the codes", note=HEALTH_NOTE))
-        made.append(rank_table(main, payloads, name=f"ranks-{end}"))
-    return [table for table in made if table is not None]
+        groups, costs, health = f"groups-{end}", f"costs-{end}", f"health-{end}"
+        made += [
+            (groups, partial(group_table, main, stored, name=groups)),
+            (f"published-{end}", partial(published_table, sheet, name=f"published-{end}")),
+            (costs, partial(measure_table, main, COSTS, name=costs, title="Costs", note=COST_NOTE)),
+            (health, partial(measure_table, main, HEALTH, name=health, title=HEALTH_TITLE, note=HEALTH_NOTE)),
+        ]
+    return made
 
 
-def _ablation(sheet: Sheet) -> Sheet:
-    """DPH and its variants, in the columns where any variant was run."""
-    column = ["dataset", "protocol", "revision", "bits"]
-    is_variant = sheet.cells["method"].isin(VARIANTS)
-    any_variant = is_variant.groupby([sheet.cells[name] for name in column]).transform("any")
-    return sheet.only(any_variant & (is_variant | (sheet.cells["method"] == "dph")))
+def _features(sheet: Sheet) -> str:
+    return f"{map_at(sheet.cells)}, {sheet.backbone} features" if sheet.backbone else map_at(sheet.cells)
+
+
+def _map_parts(sheet: Sheet) -> Iterator[tuple[str, Sheet, str]]:
+    """(kind, cells, title) of each table of MAP: all methods, the data sets set apart, the ablations."""
+    yield "map", main_sheet(sheet), "Mean average precision"
+    variant = sheet.cells["method"].isin(highlight().variants)
+    for apart in highlight().apart:
+        named = sheet.cells["dataset"].str.contains(apart.contains, regex=False)
+        yield apart.name, sheet.only(named & ~variant), apart.title
+    for ablation in highlight().ablations:
+        yield ablation.name, _ablation(sheet, ablation), ablation.title
+
+
+def _ablation(sheet: Sheet, ablation: Ablation) -> Sheet:
+    """A method and its variants, in the columns where any variant was run."""
+    is_variant = sheet.cells["method"].isin(ablation.variants)
+    any_variant = is_variant.groupby([sheet.cells[name] for name in ("dataset_label", "bits")]).transform("any")
+    return sheet.only(any_variant & (is_variant | (sheet.cells["method"] == ablation.base)))

@@ -96,14 +96,20 @@ def test_results_where_everything_failed_still_make_a_report(synthetic, undrawn,
     assert "No cell has a score" in html
 
 
-def test_pictures_are_the_same_bytes_for_the_same_data(synthetic, tmp_path: Path) -> None:
-    import pandas as pd
+def test_no_two_tables_figures_or_charts_of_a_report_share_a_title(synthetic, undrawn, tmp_path: Path) -> None:
+    """A2: sheets that differ in weights only; a reader must see which is which."""
+    import json
+    import re
 
-    from benchmark.report.figures import Drawing, draw
-
-    data = pd.DataFrame({"method": ["itq"] * 2, "title": ["ITQ"] * 2, "x": [16, 32], "y": [0.1, 0.2], "std": None})
-    drawing = Drawing("d", "curves", "T", "alt", data, {"xlabel": "x", "ylabel": "y"})
-    draw(drawing, tmp_path / "a")
-    draw(drawing, tmp_path / "b")
-    for suffix in ("pdf", "png", "csv"):
-        assert (tmp_path / f"a/d.{suffix}").read_bytes() == (tmp_path / f"b/d.{suffix}").read_bytes()
+    for weights in ("w1", "w2"):
+        for method in ("dph", "itq", "lsh"):
+            for dataset in ("nus-mini", "imagenet-mini"):
+                synthetic.cell(method, dataset, 16, parts={"weights": weights})
+    html = render(synthetic.store, tmp_path).read_text()
+    titles = re.findall(r'<h3 id="[^"]+">(.*?)</h3>', html) + re.findall(r'data-title="(.*?)"', html)
+    assert len(titles) > 20
+    assert len(set(titles)) == len(titles)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.S)[1])
+    charts = [(chart["dataset"], chart["kind"], chart["bits"]) for chart in data["charts"]]
+    assert len(set(charts)) == len(charts)
+    assert len({one["label"] for one in data["browser"]}) == len(data["browser"]) == 4

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.report.gallery import nearest
+from benchmark.report.retrievals import nearest
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -27,7 +27,7 @@ def test_images_of_a_data_set_at_hand_are_shown_by_its_revision():
     from types import SimpleNamespace
 
     from benchmark import Split, Splits
-    from benchmark.report.gallery import _images
+    from benchmark.report.retrievals import _images
 
     pixels = np.arange(4 * 8 * 8 * 3, dtype=np.uint8).reshape(4, 8, 8, 3)
     part = Split(images=pixels, labels=[0, 1, 0, 1])
@@ -37,4 +37,4 @@ def test_images_of_a_data_set_at_hand_are_shown_by_its_revision():
     assert np.array_equal(query[1], pixels[1])
     assert sorted(items) == [0, 3]
     assert reason == ""
-    assert "cannot be loaded" in _images(shown, [1], [0], {})[2]
+    assert "not at hand" in _images(shown, [1], [0], {})[2]

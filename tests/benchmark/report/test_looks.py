@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import itertools
 
-from benchmark.registry import PAPER
-from benchmark.report.style import LOOKS, dataset_order, look, method_order
+from benchmark.registry import methods
+from benchmark.report.looks import dataset_order, highlight, look, method_order
 
 
 def test_no_two_paper_methods_share_marker_and_line() -> None:
-    for one, other in itertools.combinations(PAPER, 2):
+    for one, other in itertools.combinations([cls.info.name for cls in methods if "paper" in cls.info.groups], 2):
         assert look(one).marker != look(other).marker, (one, other)
         assert look(one).color != look(other).color, (one, other)
 
 
 def test_an_unknown_method_always_looks_the_same_and_like_no_known_one() -> None:
     assert look("my-method") == look("my-method")
-    assert look("my-method") not in LOOKS.values()
+    assert look("my-method") not in highlight().looks.values()
 
 
 def test_order_is_the_papers() -> None:

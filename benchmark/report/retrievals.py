@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmark.report.figures import Drawing
-from benchmark.report.frame import Dataset, Sheet, methods
-from benchmark.report.insight import at_curve_bits, class_names, leading
-from benchmark.report.payloads import Payloads
+from benchmark.report.diagnostics_figures import class_names
+from benchmark.report.drawing import Drawing
+from benchmark.report.sheets import DatasetColumn, Sheet, at_curve_bits, leading, methods
+from benchmark.report.stored_arrays import StoredArrays
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,8 +30,8 @@ THUMBNAIL = 96  # pixels: longer sides are scaled down
 class Gallery:
     """What two methods can be compared on by eye. Items are row numbers of the database."""
 
-    dataset: Dataset
-    sheet: str
+    dataset: DatasetColumn
+    sheet: Sheet
     bits: int
     queries: list[int]
     methods: list[tuple[str, str]]
@@ -45,23 +45,23 @@ class Gallery:
     why_no_images: str = ""
 
 
-def gallery(sheet: Sheet, dataset: Dataset, payloads: Payloads) -> Gallery | None:
+def gallery_of(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -> Gallery | None:
     """The retrievals of one data set; None where codes or labels were not kept."""
     cells, bits = at_curve_bits(sheet, dataset)
-    labels = payloads.labels(dataset.revision)
+    labels = stored.labels(dataset.revision)
     if labels is None:
         return None
     queries = _draw_queries(labels[0], dataset.revision)
-    items = _retrievals(cells, queries, len(labels[1]), payloads)
+    items = _retrievals(cells, queries, len(labels[1]), stored)
     if not items or not queries:
         return None
     hits = {m: (labels[0][queries][:, None] & labels[1][found]).any(axis=2) for m, found in items.items()}
-    names = class_names(payloads, dataset.revision, labels[0].shape[1])
+    names = class_names(stored, dataset.revision, labels[0].shape[1])
     wanted = sorted({int(item) for found in items.values() for item in found.ravel()})
-    query_images, item_images, reason = _images(dataset, queries, wanted, payloads.at_hand)
+    query_images, item_images, reason = _images(dataset, queries, wanted, stored.at_hand)
     return Gallery(
         dataset=dataset,
-        sheet=sheet.slug,
+        sheet=sheet,
         bits=bits,
         queries=queries,
         methods=[(name, title) for name, title in methods(cells) if name in items],
@@ -87,13 +87,13 @@ def _draw_queries(labels: np.ndarray, revision: str) -> list[int]:
     return list(seen.values())
 
 
-def _retrievals(cells: pd.DataFrame, queries: list[int], size: int, payloads: Payloads) -> dict[str, np.ndarray]:
+def _retrievals(cells: pd.DataFrame, queries: list[int], size: int, stored: StoredArrays) -> dict[str, np.ndarray]:
     order = np.random.default_rng(0).permutation(size)
     found = {}
     for name, _ in methods(cells):
-        stored = payloads.codes(cells[cells["method"] == name].sort_values("seed")["key"].iloc[0])
-        if stored is not None and len(stored[1]) == size and max(queries, default=0) < len(stored[0]):
-            found[name] = np.stack([nearest(stored[0][query], stored[1], order) for query in queries])
+        packed = stored.codes(cells[cells["method"] == name].sort_values("seed")["key"].iloc[0])
+        if packed is not None and len(packed[1]) == size and max(queries, default=0) < len(packed[0]):
+            found[name] = np.stack([nearest(packed[0][query], packed[1], order) for query in queries])
     return found
 
 
@@ -115,12 +115,14 @@ Pictures = dict[int, np.ndarray]
 
 
 def _images(
-    dataset: Dataset, queries: list[int], items: list[int], at_hand: Mapping[str, Any]
+    dataset: DatasetColumn, queries: list[int], items: list[int], at_hand: Mapping[str, Any]
 ) -> tuple[Pictures, Pictures, str]:
     """Images of queries and items, and why there are none."""
     from benchmark.registry import get_dataset
 
     try:
+        if dataset.revision not in at_hand and ":" in dataset.name:
+            return {}, {}, "the data set is not at hand; name it by --datasets"
         found: Any = at_hand.get(dataset.revision) or get_dataset(dataset.name)
         if found.revision != dataset.revision:
             return {}, {}, "the data set at hand is another revision"
@@ -166,6 +168,7 @@ def retrieval_figure(shown: Gallery, stem: str) -> Drawing | None:
                 table.append((query, name, method, rank, item, shown.item_names[item], hit))
         queries.append({"image": f"q{query}", "name": name, "rows": rows})
     data = pd.DataFrame(table, columns=["query", "query_labels", "method", "rank", "item", "item_labels", "hit"])
-    title = f"{shown.dataset.label}: top {TOP} @ {shown.bits} bits; hits have solid green frames, P@{TOP} on the right"
-    alt = f"{title}. {IN_FIGURE} queries drawn at random, {' and '.join(titles[m] for m in shown.lead)}."
+    what = f"{shown.dataset.label}: top {TOP} @ {shown.bits} bits; hits have solid green frames, P@{TOP} on the right"
+    title = shown.sheet.titled(what)
+    alt = f"{title}. {len(queries)} queries drawn at random, {' and '.join(titles[m] for m in shown.lead)}."
     return Drawing(f"top10-{stem}", "retrieved", title, alt, data, {"images": images, "queries": queries})

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 KEPT = ("ap", "recall", "precision", "precision_at_radius", "recall_at_radius", "n", "precision_at_n", "class_ap")
 
 
-class Payloads:
+class StoredArrays:
     """Arrays by record key. Codes are large and read again when asked for; the rest stays in memory."""
 
     def __init__(self, store: Any, records: list[Record], at_hand: Mapping[str, Any] | None = None) -> None:
@@ -28,8 +28,8 @@ class Payloads:
     def of(self, key: str) -> dict[str, np.ndarray]:
         """Scores and curve points of one record; empty where its payload is missing."""
         if key not in self._kept:
-            arrays = self._read(key)
-            self._kept[key] = {name: np.asarray(arrays[name]) for name in KEPT if name in arrays}
+            arrays = {name: np.asarray(array) for name, array in self._read(key).items() if name in KEPT}
+            self._kept[key] = {name: array for name, array in arrays.items() if _is_curve(array)}
         return self._kept[key]
 
     def codes(self, key: str) -> tuple[np.ndarray, np.ndarray] | None:
@@ -62,10 +62,13 @@ class Payloads:
         classes = int(arrays["classes"]) if "classes" in arrays else None
         return _unpack(arrays["query_labels"], classes), _unpack(arrays["database_labels"], classes)
 
-    def mean(self, cells: pd.DataFrame, name: str) -> np.ndarray | None:
-        """An array averaged over the given cells (seeds); None where none has it or lengths differ."""
+    def mean(self, cells: pd.DataFrame, name: str, *, of_all: bool = False) -> np.ndarray | None:
+        """An array averaged over the given cells; None where none has it, lengths differ, or `of_all` and one lacks it.
+
+        A test or an interval speaks of the very cells whose mean stands in the table: it needs them all.
+        """
         arrays = [self.of(key)[name] for key in cells["key"] if name in self.of(key)]
-        if not arrays or len({array.shape for array in arrays}) > 1:
+        if not arrays or len({array.shape for array in arrays}) > 1 or (of_all and len(arrays) < len(cells)):
             return None
         return arrays[0] if len(arrays) == 1 else np.mean(arrays, axis=0)
 
@@ -74,13 +77,18 @@ class Payloads:
         from benchmark.evaluation.counting import count
         from benchmark.evaluation.metrics import score_counts
 
-        for key, revision, k in zip(cells["key"], cells["revision"], cells.get("k", ()), strict=False):
-            groups = self.records[key].audit.get("groups")
+        for key, revision, k in zip(cells["key"], cells["revision"], cells["cutoff"], strict=True):
+            groups = (self.records[key].audit or {}).get("groups")
             labels = self.labels(revision)
             if groups and labels is not None and k == k:
                 same = count(np.ones((len(labels[0]), 1)), np.ones((len(labels[1]), 1)), *labels)
                 return score_counts(same, int(k)).group_map(groups)
         return {}
+
+
+def _is_curve(array: np.ndarray) -> bool:
+    """A row of numbers, as all kept arrays are meant to be; anything else is treated as lost."""
+    return array.ndim == 1 and array.dtype.kind in "biuf" and len(array) > 0
 
 
 def _unpack(packed: np.ndarray, classes: int | None) -> np.ndarray:

@@ -1,15 +1,17 @@
 """Drawings: each a name, the frame behind it and how to draw it; written as pdf, png and csv.
 
-What goes into a drawing is gathered in curves.py; here is only ink. A drawing whose data, options and drawing code
-are those of last time is not drawn again.
+What goes into a drawing is gathered in the *_figures modules; here is only ink. A drawing whose data, options and
+drawing code are those of last time is not drawn again.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import json
 import textwrap
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmark.report.style import COLUMN, FULL, look, matplotlib_settings
+from benchmark.data.hashing import code_hash
+from benchmark.report.labels import shortened
+from benchmark.report.looks import COLUMN, FULL, HIGHLIGHT, highlight, look, matplotlib_settings
+from benchmark.report.table import frame_csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,25 +43,28 @@ class Drawing:
     options: dict[str, Any] = field(default_factory=dict)
 
     def csv(self) -> str:
-        return str(self.data.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
+        return frame_csv(self.data, digits=6)
 
     def digest(self) -> str:
         """Changes with the data, the options and the code that draws."""
         options = json.dumps(self.options, sort_keys=True, default=_as_bytes_digest)
         parts = (self.name, self.kind, self.title, self.csv(), options, _drawing_code())
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()
 
 
 def _as_bytes_digest(value: Any) -> str:
     return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
 
 
+@functools.cache
 def _drawing_code() -> str:
+    """Of what decides how data become ink."""
     folder = Path(__file__).parent
-    return "".join(hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in ("figures.py", "style.py"))
+    code = [code_hash(folder / name) for name in ("drawing.py", "looks.py", "labels.py", "table.py")]
+    return "".join([*code, hashlib.sha256(HIGHLIGHT.read_bytes()).hexdigest()])
 
 
-def draw(drawing: Drawing, folder: Path) -> None:
+def draw_figure(drawing: Drawing, folder: Path) -> None:
     """Write name.pdf, name.png and name.csv into `folder`."""
     import matplotlib
 
@@ -64,9 +72,10 @@ def draw(drawing: Drawing, folder: Path) -> None:
     import matplotlib.pyplot as plt
 
     if drawing.kind == "scatter":
-        drawing = replace(drawing, data=embedded(drawing.options))
+        drawing = replace(drawing, data=embedding(drawing.options))
     folder.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context(matplotlib_settings()):  # type: ignore[arg-type]
+    with matplotlib.rc_context(matplotlib_settings()), warnings.catch_warnings():  # type: ignore[arg-type]
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # a letter no font has is a box, which needs no words
         figure = KINDS[drawing.kind](drawing)
         try:
             figure.draw_without_rendering()  # the layout, once for both files
@@ -76,7 +85,7 @@ def draw(drawing: Drawing, folder: Path) -> None:
             _save_png(figure, folder / f"{drawing.name}.png", photographs=drawing.kind == "retrieved")
         finally:
             plt.close(figure)
-    (folder / f"{drawing.name}.csv").write_text(drawing.csv(), encoding="utf-8")
+    (folder / f"{drawing.name}.csv").write_text(drawing.csv(), encoding="utf-8", errors="replace")
 
 
 def _save_png(figure: Any, path: Path, photographs: bool) -> None:
@@ -101,8 +110,9 @@ def _lines(axes: Axes, data: pd.DataFrame, column: str = "y") -> None:
     """One line per method; a whisker of one standard deviation where the data has one."""
     for order, ((method, title), rows) in enumerate(data.groupby(["method", "title"], sort=False)):
         x, y = rows["x"].to_numpy(), rows[column].to_numpy()
-        style = look(str(method)).line() | {"markevery": max(1, len(x) // MARKS_PER_LINE), "label": title}
-        style |= {"markerfacecolor": "white", "linewidth": 1.6 if method == "dph" else 1.0, "zorder": 30 - order}
+        style = look(str(method)).line() | {"markevery": max(1, len(x) // MARKS_PER_LINE), "label": _entry(title)}
+        width = 1.6 if method in highlight().front else 1.0
+        style |= {"markerfacecolor": "white", "linewidth": width, "zorder": 30 - order}
         if column == "y" and "std" in rows and rows["std"].notna().any():
             axes.errorbar(x, y, yerr=rows["std"].astype(float), capsize=1.5, elinewidth=0.6, **style)
         else:
@@ -134,11 +144,21 @@ def _legend_below(figure: Any, axes: Axes, scale: float = 1.0) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, columnspacing=1.2, markerscale=scale)
 
 
+def _entry(label: object, longest: int = 28) -> str:
+    """A label as a legend can hold it; matplotlib leaves out what begins with an underscore."""
+    text = shortened(str(label), longest)
+    return f" {text}" if text.startswith("_") else text
+
+
+def _wrapped(title: str) -> str:
+    return textwrap.fill(shortened(title, 160), 54)
+
+
 def _titled(axes: Axes, title: str) -> None:
-    axes.set_title(textwrap.fill(title, 54))
+    axes.set_title(_wrapped(title))
 
 
-def curves(drawing: Drawing) -> Any:
+def panel(drawing: Drawing) -> Any:
     """A single panel, one column wide, legend below."""
     rows = -(-drawing.data["method"].nunique() // 4)
     figure, axes = _figure(COLUMN, 2.2 + 0.16 * rows)
@@ -170,7 +190,7 @@ def strip(drawing: Drawing) -> Any:
     for axes, (name, panel), letter in zip(all_axes, panels.items(), "abc", strict=False):
         _curves(axes, drawing.data[drawing.data["panel"] == name], panel)
         axes.set_title(f"({letter}) {panel['title']}")
-    figure.suptitle(drawing.title, fontsize=9)
+    figure.suptitle(shortened(drawing.title, 110), fontsize=9)
     _legend_below(figure, all_axes[0])
     return figure
 
@@ -179,7 +199,7 @@ def sensitivity(drawing: Drawing) -> Any:
     """MAP against a swept parameter, one line per data set, the default circled."""
     figure, axes = _figure(COLUMN, 2.3)
     for (name, rows), line in zip(drawing.data.groupby("dataset", sort=False), DATASET_LINES * 9, strict=False):
-        axes.errorbar(rows["x"], rows["y"], yerr=rows["std"].astype(float), label=name, capsize=1.5, **line)
+        axes.errorbar(rows["x"], rows["y"], yerr=rows["std"].astype(float), label=_entry(name, 40), capsize=1.5, **line)
         usual = rows[rows["default"]]
         axes.plot(usual["x"], usual["y"], "o", ms=9, mfc="none", mec="#444444", mew=0.7, ls="none")
     if drawing.options["log"]:
@@ -203,7 +223,7 @@ CLASS_COLORS = (
 CLASS_MARKERS = "osD^vP*X<>"
 
 
-def embedded(options: dict[str, Any]) -> pd.DataFrame:
+def embedding(options: dict[str, Any]) -> pd.DataFrame:
     """t-SNE of packed codes, method by method. Costs seconds, hence done only for a figure that is drawn."""
     import pandas as pd
     from sklearn.manifold import TSNE
@@ -226,11 +246,11 @@ def scatter(drawing: Drawing) -> Any:
         rows = drawing.data[drawing.data["title"] == title]
         for number, name in enumerate(dict.fromkeys(drawing.data["class"])):
             points = rows[rows["class"] == name]
-            style = {"c": CLASS_COLORS[number % 10], "marker": CLASS_MARKERS[number % 10], "label": name}
+            style = {"c": CLASS_COLORS[number % 10], "marker": CLASS_MARKERS[number % 10], "label": _entry(name)}
             axes.scatter(points["x"], points["y"], s=5, linewidths=0, **style)
-        axes.set(title=title, xticks=[], yticks=[])
+        axes.set(title=_entry(title), xticks=[], yticks=[])
         axes.set_box_aspect(1)
-    figure.suptitle(textwrap.fill(drawing.title, 54), fontsize=8.5)
+    figure.suptitle(_wrapped(drawing.title), fontsize=8.5)
     _legend_below(figure, all_axes[0][0], scale=2.2)
     return figure
 
@@ -245,7 +265,7 @@ def training(drawing: Drawing) -> Any:
     norms = drawing.data["gradient_norm"].dropna()
     if len(norms) and norms.min() > 0:
         _log_axis(gradient, "y")
-    figure.suptitle(drawing.title, fontsize=9)
+    figure.suptitle(shortened(drawing.title, 110), fontsize=9)
     _legend_below(figure, loss)
     return figure
 
@@ -286,7 +306,7 @@ def cost(drawing: Drawing) -> Any:
     figure, axes = _figure(COLUMN, 2.2 + 0.16 * -(-len(data) // 4))
     for row in data.itertuples(index=False):
         style = look(row.method)
-        axes.plot(row.x, row.y, style.marker, color=style.color, ms=5, mfc="white", mew=1.1, label=row.title)
+        axes.plot(row.x, row.y, style.marker, color=style.color, ms=5, mfc="white", mew=1.1, label=_entry(row.title))
     axes.set_xscale("log")
     decades = np.log10([0.9 * data["x"].min(), 1.1 * data["x"].max()])
     room = 0.08 * max(data["y"].max() - data["y"].min(), 1e-3)
@@ -312,7 +332,7 @@ def critical(drawing: Drawing) -> Any:
     figure = plt.figure(figsize=(FULL, 0.52 - lowest))
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(1 - 0.32 * count, count * 1.32), ylim=(lowest, 0.52))
-    axes.text((1 + count) / 2, 0.44, drawing.title, ha="center", va="center", fontsize=8.5)
+    axes.text((1 + count) / 2, 0.44, shortened(drawing.title, 110), ha="center", va="center", fontsize=8.5)
     axes.axis("off")
     axes.plot([1, count], [0, 0], "k-", lw=0.8)
     for tick in range(1, count + 1):
@@ -325,7 +345,8 @@ def critical(drawing: Drawing) -> Any:
         y = base - 0.17 * (place if left else count - 1 - place)
         edge = 1 - 0.05 * count if left else count * 1.05
         axes.plot([row.rank, row.rank, edge], [0, y, y], "-", color=look(row.method).color, lw=0.9)
-        label = f"{row.title}  {row.rank:.2f}" if left else f"{row.rank:.2f}  {row.title}"
+        name = shortened(row.title, 22)
+        label = f"{name}  {row.rank:.2f}" if left else f"{row.rank:.2f}  {name}"
         axes.text(edge, y, f" {label} ", ha="right" if left else "left", va="center", fontsize=8)
     return figure
 
@@ -347,13 +368,13 @@ def retrieved(drawing: Drawing) -> Any:
     def write(words: str, x: float, y: float, align: str) -> None:
         figure.text(x / FULL, 1 - y / height, words, ha=align, va="center", fontsize=8)
 
-    write(drawing.title, FULL / 2, 0.1, "center")
+    write(shortened(drawing.title, 110), FULL / 2, 0.1, "center")
     for number, query in enumerate(queries):
         y = top + number * block
         place(query["image"], 0.12, y + (side + gap) / 2 - 0.08, "#000000", "solid")
-        write(textwrap.shorten(query["name"], 20, placeholder="…"), 0.04, y + 1.5 * side + gap + 0.03, "left")
+        write(shortened(query["name"], 20), 0.04, y + 1.5 * side + gap + 0.03, "left")
         for row in query["rows"]:
-            write(row["title"], left - 0.08, y + side / 2, "right")
+            write(shortened(row["title"], 14), left - 0.08, y + side / 2, "right")
             for rank, (item, hit) in enumerate(zip(row["items"], row["hits"], strict=True)):
                 color, line = ("#009E73", "solid") if hit else ("#D55E00", (0, (2, 1.2)))
                 place(item, left + rank * (side + 0.01), y, color, line)
@@ -372,5 +393,5 @@ def _picture(axes: Axes, image: np.ndarray, color: str, line: Any) -> None:
 
 KINDS: dict[str, Callable[[Drawing], Any]] = {
     function.__name__: function
-    for function in (curves, radius, strip, sensitivity, scatter, training, classes, cost, critical, retrieved)
+    for function in (panel, radius, strip, sensitivity, scatter, training, classes, cost, critical, retrieved)
 }

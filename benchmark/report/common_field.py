@@ -1,0 +1,140 @@
+"""Who is compared with whom: the methods and columns of a sheet of which every cell has a score.
+
+A mean or a rank over cells that only some methods have names a winner of nothing. What is shared is compared; who is
+not among the compared, and why, stands beside every such number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmark.report.sheets import DatasetColumn, Sheet, methods, scored
+
+NOT_RUN = "not run"
+NAMED = 6  # left-out methods named one by one; of more, the number
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A method that is not compared: how many of the compared columns it lacks, and why."""
+
+    method: str
+    title: str
+    lacking: dict[str, int]  # status -> columns
+    of: int
+
+    @property
+    def words(self) -> str:
+        reasons = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in self.lacking.items())
+        return f"{self.title} (no score in {sum(self.lacking.values())} of {self.of} cells: {reasons})"
+
+
+@dataclass(frozen=True, eq=False)
+class CommonField:
+    """A full block: every one of `methods` has a score in every one of `columns` (label of the data set, bits)."""
+
+    sheet: Sheet  # the scored cells of the block
+    methods: list[tuple[str, str]]  # name and title
+    datasets: list[DatasetColumn]
+    columns: list[tuple[str, int]]
+    absent: list[Absent]
+    columns_left_out: int
+    fewer_seeds: list[str]  # titles of compared methods that lack seeds which others have
+
+    @property
+    def complete(self) -> bool:
+        """Whether every method of the sheet is compared on every column of it."""
+        return not self.absent and not self.columns_left_out
+
+    def where(self) -> str:
+        """Data sets and code lengths: `A and B at 16 and 32 bits`."""
+        lengths = {one.label: [bits for label, bits in self.columns if label == one.label] for one in self.datasets}
+        if len({tuple(bits) for bits in lengths.values()}) == 1:
+            return f"{listed(list(lengths))} at {listed(next(iter(lengths.values())))} bits"
+        return listed([f"{label} at {listed(bits)} bits" for label, bits in lengths.items()])
+
+
+def common_field(sheet: Sheet) -> CommonField:
+    """The largest shared block, found by dropping the emptiest method or column until none has a gap."""
+    good = scored(sheet.cells)
+    names = methods(sheet.cells)
+    columns = list(dict.fromkeys(zip(sheet.cells["dataset_label"], sheet.cells["bits"].tolist(), strict=True)))
+    columns.sort(key=lambda column: ([one.label for one in sheet.datasets()].index(column[0]), column[1]))
+    have = set(zip(good["method"], good["dataset_label"], good["bits"].tolist(), strict=True))
+    filled = np.array([[(name, *column) in have for column in columns] for name, _ in names], bool)
+    rows, kept = full_block(filled.reshape(len(names), len(columns)))
+    chosen = [columns[i] for i in kept] if rows else []
+    compared = [names[i] for i in rows]
+    places = zip(good["dataset_label"], good["bits"].tolist(), strict=True)
+    inside = good["method"].isin([name for name, _ in compared]) & np.array([place in chosen for place in places], bool)
+    block = sheet.only(sheet.cells.index.isin(good.index[inside]))
+    absent = [_absent(sheet, name, chosen or columns) for name in names if name not in compared]
+    left_out = len(columns) - len(chosen)
+    return CommonField(block, compared, block.datasets(), chosen, absent, left_out, _fewer_seeds(block))
+
+
+def full_block(filled: np.ndarray) -> tuple[list[int], list[int]]:
+    """Rows and columns of a block without a gap: the emptiest row or column goes first, of equals a column."""
+    rows, columns = list(range(filled.shape[0])), list(range(filled.shape[1]))
+    while rows and columns and not filled[np.ix_(rows, columns)].all():
+        block = filled[np.ix_(rows, columns)]
+        by_row, by_column = block.mean(axis=1), block.mean(axis=0)
+        if by_column.min() <= by_row.min():
+            columns.pop(len(columns) - 1 - int(by_column[::-1].argmin()))
+        else:
+            rows.pop(len(rows) - 1 - int(by_row[::-1].argmin()))
+    if not rows or not columns:
+        return [], []
+    # One that went early may have no gap in what is left.
+    rows = [i for i in range(filled.shape[0]) if filled[i, columns].all()]
+    return rows, [j for j in range(filled.shape[1]) if filled[rows, j].all()]
+
+
+def _absent(sheet: Sheet, method: tuple[str, str], columns: Sequence[tuple[str, int]]) -> Absent:
+    name, title = method
+    own = sheet.cells[sheet.cells["method"] == name]
+    lacking: Counter[str] = Counter()
+    for label, bits in columns:
+        statuses = own.loc[(own["dataset_label"] == label) & (own["bits"] == bits), "status"].tolist()
+        if "ok" not in statuses:
+            lacking[statuses[0] if statuses else NOT_RUN] += 1
+    return Absent(name, title, dict(lacking), len(columns))
+
+
+def _fewer_seeds(block: Sheet) -> list[str]:
+    """Compared methods whose means are over fewer seeds than others' in some column."""
+    cells = block.cells
+    if cells.empty:
+        return []
+    seeds = cells.groupby(["dataset_label", "bits", "method"])["seed"].nunique()
+    most = seeds.groupby(level=["dataset_label", "bits"]).transform("max")
+    lacking = set(seeds[seeds < most].index.get_level_values("method"))
+    return [title for name, title in methods(cells) if name in lacking]
+
+
+def left_out_words(field: CommonField) -> str:
+    """Who and what is not compared, in sentences; empty where all is."""
+    said = []
+    if field.absent:
+        named = [one.words for one in field.absent[:NAMED]]
+        more = [f"{len(field.absent) - NAMED} more"] if len(field.absent) > NAMED else []
+        said.append(f"Not compared, for want of scores: {listed([*named, *more])}.")
+    if field.columns_left_out:
+        total = field.columns_left_out + len(field.columns)
+        said.append(
+            f"{field.columns_left_out} of {total} columns (data set and code length) are left out: "
+            f"not all compared methods have a score there."
+        )
+    if field.fewer_seeds:
+        said.append(f"Over fewer seeds than others in some cells: {listed(field.fewer_seeds)}.")
+    return " ".join(said)
+
+
+def listed(words: Sequence[object]) -> str:
+    """`a, b and c`."""
+    texts = [str(word) for word in words]
+    return " and ".join(part for part in (", ".join(texts[:-1]), texts[-1] if texts else "") if part)

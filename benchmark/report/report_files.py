@@ -1,0 +1,96 @@
+"""The files of a report: which are ours, whether they are whole, what they were made from, and how old ones go.
+
+A report folder holds index.html, tables/ and figures/, and a manifest with the size and sha256 of each of them. The
+manifest is a note to ourselves, not an order: whatever it says, only files of our own naming inside the folder are
+ever removed, and a file counts as up to date only if it still has the content it was written with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmark.data.hashing import code_hash
+
+PACKAGE = Path(__file__).parents[1]
+MANIFEST = "manifest.json"
+OURS = re.compile(r"index\.html|tables/[a-z0-9][a-z0-9-]*\.(csv|md|tex)|figures/[a-z0-9][a-z0-9-]*\.(pdf|png|csv)")
+# Besides the report's own code: what turns records into scores, chances and statements.
+DECISIVE = ("report", "evaluation", "execution/record.py")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What the last report was made from and wrote."""
+
+    digest: str = ""
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # name -> bytes, sha256
+    figures: Mapping[str, str] = field(default_factory=dict)  # name -> digest of its data and drawing code
+
+    @classmethod
+    def read(cls, out: Path) -> Manifest:
+        """The manifest of a report folder; an empty one where there is none that can be used."""
+        try:
+            raw = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
+            files, figures = raw.get("files"), raw.get("figures")
+        except (OSError, ValueError, AttributeError):
+            return cls()
+        if isinstance(files, list):  # as earlier versions wrote it: names alone, so nothing is known to be whole
+            files = {name: {} for name in files}
+        if not isinstance(files, dict) or not isinstance(figures, dict):
+            return cls()
+        ours = {name: about for name, about in files.items() if OURS.fullmatch(name) and isinstance(about, dict)}
+        return cls(str(raw.get("digest")), ours, {str(name): str(digest) for name, digest in figures.items()})
+
+    @classmethod
+    def of(cls, out: Path, digest: str, files: Iterable[str], figures: Mapping[str, str]) -> Manifest:
+        """The manifest of files just written."""
+        return cls(digest, {name: _about(out / name) for name in sorted(files)}, dict(figures))
+
+    def write(self, out: Path) -> None:
+        content = {"digest": self.digest, "files": dict(self.files), "figures": dict(self.figures)}
+        (out / MANIFEST).write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+    def whole(self, out: Path, names: Collection[str] | None = None) -> bool:
+        """Whether these files (or all) have the content they were written with: sizes first, as they cost least."""
+        wanted = self.files if names is None else names
+        if not wanted or any(name not in self.files or not _same_size(out / name, self.files[name]) for name in wanted):
+            return False
+        return all(_about(out / name) == self.files[name] for name in wanted)
+
+
+def _same_size(path: Path, about: Mapping[str, Any]) -> bool:
+    try:
+        return path.stat().st_size == about.get("bytes")
+    except OSError:
+        return False
+
+
+def _about(path: Path) -> dict[str, Any]:
+    with path.open("rb") as handle:
+        return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(handle, "sha256").hexdigest()}
+
+
+def remove_old(out: Path, names: Iterable[str]) -> None:
+    """Remove files that an earlier report made and this one has not: ours by name, and really inside the folder."""
+    for name in names:
+        path = out / name
+        if OURS.fullmatch(name) and path.parent.resolve() == out.resolve() / Path(name).parent:
+            path.unlink(missing_ok=True)  # of a link, the link
+
+
+def code_digest(package: Path = PACKAGE) -> str:
+    """Changes with all code and data that decide what a report says; not with comments, docstrings or layout."""
+    digest = hashlib.sha256()
+    for name in DECISIVE:
+        here = package / name
+        for path in [here] if here.is_file() else sorted(here.iterdir()):
+            if path.is_file() and not path.name.startswith("."):
+                content = code_hash(path) if path.suffix == ".py" else hashlib.sha256(path.read_bytes()).hexdigest()
+                digest.update(f"{path.relative_to(package).as_posix()} {content}\n".encode())
+    return digest.hexdigest()

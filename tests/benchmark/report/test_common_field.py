@@ -1,0 +1,77 @@
+"""Who is compared with whom: only what is shared, and nobody is left out in silence (A11)."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from benchmark.report.common_field import common_field, full_block, left_out_words, listed
+from benchmark.report.record_frame import record_frame
+from benchmark.report.sheets import Sheet, sheets
+
+
+def only_sheet(synthetic, stale=()) -> Sheet:
+    (sheet,) = sheets(record_frame(synthetic.store.records(), stale))
+    return sheet
+
+
+@given(arrays(bool, st.tuples(st.integers(0, 6), st.integers(0, 6))))
+def test_the_block_has_no_gap_cannot_be_extended_and_is_there_if_any_score_is(filled: np.ndarray) -> None:
+    rows, columns = full_block(filled)
+    assert filled[np.ix_(rows, columns)].all()
+    assert bool(rows and columns) == bool(filled.any())
+    if rows:
+        assert [i for i in range(len(filled)) if filled[i, columns].all()] == rows
+        assert [j for j in range(filled.shape[1]) if filled[rows, j].all()] == columns
+
+
+def test_a_full_grid_is_compared_whole(synthetic) -> None:
+    field = common_field(only_sheet(synthetic.grid(bits=(16, 32))))
+    assert field.complete
+    assert len(field.methods) == 4
+    assert left_out_words(field) == ""
+    assert field.where() == "ImageNet-mini (miniature) and NUS-WIDE-mini (miniature) at 16 and 32 bits"
+
+
+def test_who_lacks_cells_is_named_with_the_reasons_counted(synthetic) -> None:
+    synthetic.grid(bits=(16, 32))
+    error = {"kind": "E", "message": "m", "traceback": ""}
+    synthetic.cell("sdh", "nus-mini", 16, titles={"method": "SDH", "dataset": "NUS-WIDE-mini"})
+    synthetic.cell("sdh", "nus-mini", 32, status="failed", error=error, metrics={})
+    old = synthetic.cell("sdh", "imagenet-mini", 16)
+    field = common_field(only_sheet(synthetic, {old.key}))
+    assert not field.complete
+    assert [one.lacking for one in field.absent] == [{"stale": 1, "not run": 1, "failed": 1}]
+    assert left_out_words(field) == (
+        "Not compared, for want of scores: SDH (no score in 3 of 4 cells: 1 stale, 1 not run, 1 failed)."
+    )
+
+
+def test_a_column_of_one_method_is_left_out_not_the_others(synthetic) -> None:
+    synthetic.grid(bits=(16,))
+    synthetic.cell("itq", "nus-mini", 128)
+    field = common_field(only_sheet(synthetic))
+    assert len(field.methods) == 4
+    assert field.columns_left_out == 1
+    assert "1 of 3 columns" in left_out_words(field)
+
+
+def test_lengths_that_differ_between_data_sets_are_named_for_each(synthetic) -> None:
+    for method in ("itq", "lsh"):
+        synthetic.cell(method, "imagenet-mini", 16)
+        synthetic.cell(method, "nus-mini", 32)
+    where = common_field(only_sheet(synthetic)).where()
+    assert where == "ImageNet-mini (miniature) at 16 bits and NUS-WIDE-mini (miniature) at 32 bits"
+
+
+def test_fewer_seeds_are_said(synthetic) -> None:
+    for method, seeds in (("itq", 2), ("lsh", 1)):
+        for seed in range(seeds):
+            synthetic.cell(method, "nus-mini", 16, seed)
+    assert "fewer seeds than others in some cells: LSH." in left_out_words(common_field(only_sheet(synthetic)))
+
+
+def test_listed() -> None:
+    assert [listed(words) for words in ([], ["a"], ["a", "b"], ["a", "b", 3])] == ["", "a", "a and b", "a, b and 3"]

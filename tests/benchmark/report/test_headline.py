@@ -1,0 +1,78 @@
+"""The first sentence: true of what was compared, and of nothing else (A11)."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmark.report.headline import headline_words
+from benchmark.report.record_frame import record_frame
+from benchmark.report.sheets import sheets
+from benchmark.report.stored_arrays import StoredArrays
+
+
+def said_of(synthetic) -> str:
+    records = list(synthetic.store.records())
+    (sheet,) = sheets(record_frame(records))
+    return headline_words(sheet, StoredArrays(synthetic.store, records))
+
+
+def test_a_full_grid_has_a_leader_of_all_its_methods(synthetic) -> None:
+    said = said_of(synthetic.grid(bits=(16, 32)))
+    assert said.startswith(
+        "On ImageNet-mini (miniature) and NUS-WIDE-mini (miniature) at 16 and 32 bits (profile quick"
+    )
+    assert "DPH has the highest mean MAP@100 of the 4 methods: 0." in said
+    assert "above HashNet (95 % interval of the lead over queries: 0." in said
+    assert "compared" not in said
+
+
+def test_a_method_left_out_that_might_have_won_is_named_and_no_winner_of_all_is(synthetic) -> None:
+    """A11: the best method failed on one data set."""
+    synthetic.grid(bits=(16,))
+    synthetic.cell("best", "nus-mini", 16, quality=0.95, titles={"method": "Best", "dataset": "NUS-WIDE-mini"})
+    error = {"kind": "E", "message": "m", "traceback": ""}
+    synthetic.cell("best", "imagenet-mini", 16, status="failed", error=error, metrics={})
+    said = said_of(synthetic)
+    assert "DPH has the highest mean MAP@100 of the 4 methods compared" in said
+    assert "Best (no score in 1 of 2 cells: 1 failed)" in said
+    assert "Whether a method left out would lead is not known" in said
+    assert "Best (1 cells) scores above DPH" in said
+
+
+def test_a_method_alone_has_nobody_to_beat(synthetic) -> None:
+    synthetic.cell("itq", "nus-mini", 16)
+    assert "nothing to compare it with" in said_of(synthetic)
+
+
+def test_without_any_score_there_is_no_leader(synthetic) -> None:
+    error = {"kind": "E", "message": "m", "traceback": ""}
+    synthetic.cell("itq", "nus-mini", 16, status="failed", error=error, metrics={})
+    assert said_of(synthetic).startswith("No method has a score yet")
+
+
+def test_alike_methods_are_not_told_apart(synthetic) -> None:
+    for method in ("itq", "lsh"):
+        synthetic.cell(method, "nus-mini", 16, quality=0.5)
+    assert "cannot be told apart" in said_of(synthetic)
+
+
+def test_two_cut_offs_are_not_called_by_one_k(synthetic) -> None:
+    for method in ("itq", "lsh"):
+        synthetic.cell(method, "nus-mini", 16, cutoff=20)
+        synthetic.cell(method, "imagenet-mini", 16, cutoff=50)
+    assert "mean MAP@k of" in said_of(synthetic)
+
+
+def test_an_interval_needs_the_scores_of_every_cell_it_speaks_of(synthetic) -> None:
+    """A relative: with one payload lost, the interval was that of other cells than the lead's."""
+    synthetic.grid(bits=(16, 32))
+    lost = next(r for r in synthetic.store.records() if r.cell["method"] == "dph")
+    (synthetic.store.cells / lost.payload["file"]).unlink()
+    assert "no interval" in said_of(synthetic)
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_the_mean_is_over_data_sets_of_bits_of_seeds(synthetic, seeds: int) -> None:
+    made = [synthetic.cell("itq", "nus-mini", bits, seed) for bits in (16, 32) for seed in range(seeds)]
+    mean = sum(record.metrics["map"] for record in made) / len(made)
+    assert f"of {mean:.3f} on" in said_of(synthetic)

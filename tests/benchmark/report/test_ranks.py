@@ -1,0 +1,56 @@
+"""Ranks: against sorting by hand, over the shared cells only, with a caption that is true of them (A11)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmark.report.common_field import common_field
+from benchmark.report.ranks import mean_ranks, rank_figure, rank_table
+from benchmark.report.record_frame import record_frame
+from benchmark.report.sheets import sheets
+from benchmark.report.stored_arrays import StoredArrays
+
+
+def ranked(synthetic):
+    records = list(synthetic.store.records())
+    (sheet,) = sheets(record_frame(records))
+    return sheet, rank_table(sheet, StoredArrays(synthetic.store, records), name="ranks")
+
+
+def test_mean_ranks_are_those_of_sorting(synthetic) -> None:
+    sheet, _ = ranked(synthetic.grid(bits=(16, 32)))
+    field = common_field(sheet)
+    found = mean_ranks(field)
+    for place, dataset in enumerate(field.datasets):
+        cells = sheet.of(dataset)
+        by_hand = {name: [] for name, _ in field.methods}
+        for bits in (16, 32):
+            at = cells[cells["bits"] == bits].sort_values("map", ascending=False)["method"].tolist()
+            for name in by_hand:
+                by_hand[name].append(at.index(name) + 1)
+        assert np.allclose(found[place], [np.mean(places) for places in by_hand.values()])
+
+
+def test_one_data_set_has_ranks_but_no_groups(synthetic) -> None:
+    """A11: Nemenyi and Friedman speak of several data sets; over one they are not named."""
+    for method in ("dph", "hashnet", "itq"):
+        synthetic.cell(method, "nus-mini", 16)
+    sheet, table = ranked(synthetic)
+    assert table.title == "Ranks"
+    assert "Nemenyi" not in table.caption
+    assert "group" not in [column.label for column in table.columns]
+    assert "of the 3 methods on NUS-WIDE-mini (miniature) at 16 bits." in table.caption
+    assert rank_figure(sheet) == []
+
+
+def test_the_caption_names_data_lengths_methods_and_who_is_left_out(synthetic) -> None:
+    synthetic.grid(bits=(16, 32), seeds=2)
+    synthetic.cell("sdh", "nus-mini", 16, titles={"method": "SDH", "dataset": "NUS-WIDE-mini"})
+    sheet, table = ranked(synthetic)
+    assert "4 methods that have every one of these cells on ImageNet-mini" in table.caption
+    assert "at 16 and 32 bits" in table.caption
+    assert "; mean over seeds 0, 1;" in table.caption
+    assert table.remarks == ["Not compared, for want of scores: SDH (no score in 3 of 4 cells: 3 not run)."]
+    assert "sdh" not in str(table.rows)
+    (drawing,) = rank_figure(sheet)
+    assert drawing.title.startswith("Mean ranks of 4 methods (1 left out) over 2 data sets")

@@ -1,0 +1,158 @@
+"""The manifest is a note, not an order (B13); what decides a page is in its digest, comments are not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from benchmark.report import render
+from benchmark.report.report_files import MANIFEST, PACKAGE, Manifest, code_digest, remove_old
+
+
+@pytest.fixture
+def made(synthetic, undrawn, tmp_path: Path) -> Path:
+    synthetic.cell("itq", "nus-mini", 16)
+    return render(synthetic.store, tmp_path / "out").parent
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../precious.txt", "tables/../../precious.txt", "figures/../../precious.txt", "precious.txt", "figures",
+        "tables/notes.txt", "figures/.hidden.png", "figures/sub/a.png", "tables/A.csv", "figures/a.png\n",
+        "linked/precious.txt", "{folder}/precious.txt",
+    ],
+)  # fmt: skip
+def test_a_path_put_into_the_manifest_is_not_deleted(made: Path, synthetic, undrawn, name: str) -> None:
+    """B13: the next report removed whatever the manifest named."""
+    folder = made.parent
+    name = name.format(folder=folder)
+    for path in (folder / "precious.txt", made / "precious.txt", made / "tables/notes.txt", made / "tables/A.csv"):
+        path.write_text("dear")
+    (made / "figures/.hidden.png").write_text("dear")
+    (made / "figures/sub").mkdir()
+    (made / "figures/sub/a.png").write_text("dear")
+    (made / "linked").symlink_to(folder)
+    before = {path for path in folder.rglob("*") if path.is_file() and path.read_bytes() == b"dear"}
+    manifest = json.loads((made / MANIFEST).read_text())
+    manifest["files"][name] = {"bytes": 4, "sha256": "x"}
+    (made / MANIFEST).write_text(json.dumps(manifest))
+    synthetic.cell("lsh", "nus-mini", 16)
+    render(synthetic.store, made)
+    assert {path for path in folder.rglob("*") if path.is_file() and path.read_bytes() == b"dear"} == before
+
+
+def test_a_folder_that_is_a_link_leads_nowhere(tmp_path: Path) -> None:
+    """B13: figures/ replaced by a link to somebody's pictures."""
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    (pictures / "mine.png").write_text("dear")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/figures").symlink_to(pictures)
+    remove_old(tmp_path / "out", ["figures/mine.png"])
+    assert (pictures / "mine.png").exists()
+
+
+def test_of_a_link_the_link_goes(tmp_path: Path) -> None:
+    (tmp_path / "mine.png").write_text("dear")
+    (tmp_path / "out/figures").mkdir(parents=True)
+    (tmp_path / "out/figures/a.png").symlink_to(tmp_path / "mine.png")
+    remove_old(tmp_path / "out", ["figures/a.png"])
+    assert (tmp_path / "mine.png").exists()
+    assert not (tmp_path / "out/figures/a.png").is_symlink()
+
+
+@pytest.mark.parametrize(
+    "what", ["index.html", "tables/map-quick-mini-cnn.csv", "figures/map-nus-mini-quick-mini-cnn.png"]
+)
+@pytest.mark.parametrize("how", ["truncated", "changed", "gone"])
+def test_a_damaged_file_is_made_again(made: Path, synthetic, undrawn, what: str, how: str) -> None:
+    """B13: a truncated page with a matching manifest counted as up to date."""
+    path = made / what
+    before = path.read_bytes()
+    if how == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(before[: len(before) // 2] if how == "truncated" and before else bytes(len(before) or 1))
+    render(synthetic.store, made)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "null", '{"files": 3}', '{"files": ["index.html"], "figures": {}}', '{"files": {"a": 1}}', "é"],
+)
+def test_any_manifest_can_be_read(made: Path, synthetic, undrawn, content: str) -> None:
+    (made / MANIFEST).write_bytes(content.encode("latin-1"))
+    page = (made / "index.html").read_bytes()
+    assert not Manifest.read(made).whole(made)
+    render(synthetic.store, made)
+    assert (made / "index.html").read_bytes() == page
+    assert Manifest.read(made).whole(made)
+
+
+# --- what the digest covers --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the package, to be edited."""
+    return Path(shutil.copytree(PACKAGE, tmp_path / "benchmark", ignore=shutil.ignore_patterns("__pycache__")))
+
+
+def edited(copy: Path, name: str, old: str, new: str) -> str:
+    path = copy / name
+    content = path.read_text(encoding="utf-8")
+    assert old in content, (name, old)
+    # Another path, as hashes of code are remembered by path.
+    again = copy.with_name(f"{copy.name}-edited")
+    shutil.copytree(copy, again)
+    (again / name).write_text(content.replace(old, new, 1), encoding="utf-8")
+    return code_digest(again)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("report/headline.py", "the highest mean", "the very highest mean"),
+        ("report/labels.py", "LONGEST = 80", "LONGEST = 90"),
+        ("report/page.html.j2", "<h1>hashbench", "<h1>my hashbench"),
+        ("report/highlight.toml", "bits = 64", "bits = 32"),
+        ("report/published.csv", "0.3252", "0.3253"),
+        ("evaluation/statistics.py", "LEVEL = 0.95", "LEVEL = 0.9"),
+        ("evaluation/metrics.py", "return", "return  None or"),
+        ("evaluation/ties.py", "return", "return None or"),
+        ("evaluation/counting.py", "return", "return None or"),
+        ("execution/record.py", '"failed"', '"Failed"'),
+    ],
+)
+def test_whatever_decides_the_page_changes_the_digest(copy: Path, name: str, old: str, new: str) -> None:
+    """Issue 12: the cache digest hashed the wrong modules."""
+    assert edited(copy, name, old, new) != code_digest(copy)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("report/headline.py", "from __future__", "# A comment.\nfrom __future__"),
+        ("report/headline.py", '"""The report in a few', '"""This report in a few'),
+        ("evaluation/statistics.py", "import numpy as np\n", "import numpy as np\n\n\n"),
+        ("deep/samplers.py", "import", "import sys\nimport"),
+        ("commands/report.py", "HELP = ", "HELP = 'x' + "),
+    ],
+)
+def test_comments_and_other_rooms_do_not(copy: Path, name: str, old: str, new: str) -> None:
+    assert edited(copy, name, old, new) == code_digest(copy)
+
+
+def test_other_code_makes_the_report_again(made: Path, synthetic, undrawn, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = made / "index.html"
+    before = index.stat().st_mtime_ns
+    render(synthetic.store, made)
+    assert index.stat().st_mtime_ns == before
+    monkeypatch.setattr("benchmark.report.report_files.code_digest", lambda: "other")
+    render(synthetic.store, made)
+    assert index.stat().st_mtime_ns > before

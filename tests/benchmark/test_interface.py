@@ -1,0 +1,163 @@
+"""The interface for notebooks: frames, tables and a report of a results folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from subprocess import run
+
+import pytest
+
+from benchmark.errors import UsageError
+from benchmark.interface import Results, results
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Keys that are called stale; none unless a test says so."""
+    keys: set[str] = set()
+    monkeypatch.setattr("benchmark.interface.stale_keys", lambda store, *_: keys)
+    return keys
+
+
+def test_the_table_holds_the_means_over_seeds(synthetic, fresh) -> None:
+    made = [synthetic.cell("itq", "nus-mini", 16, seed) for seed in range(2)]
+    synthetic.cell("itq", "nus-mini", 16, params={"iterations": 3}, quality=0.99)
+    synthetic.cell("lsh", "imagenet-mini", 32)
+    table = Results(synthetic.store).table("map")
+    assert list(table.index) == ["ITQ", "LSH"]
+    assert table.columns.names == ["dataset", "bits"]
+    mean = sum(record.metrics["map"] for record in made) / 2
+    assert table.loc["ITQ", ("NUS-WIDE-mini (miniature)", 16)] == pytest.approx(mean)
+    assert table.isna().sum().sum() == 2
+
+
+def test_settings_that_may_not_be_compared_are_rows_apart(synthetic, fresh) -> None:
+    synthetic.cell("itq", "nus-mini", 16)
+    synthetic.cell("itq", "nus-mini", 16, profile="paper")
+    table = Results(synthetic.store.root).table()
+    assert table.index.names == ["setting", "method"]
+    assert len(table) == 2
+
+
+def test_stale_results_are_in_the_frame_and_in_no_table(synthetic, fresh) -> None:
+    synthetic.cell("itq", "nus-mini", 16)
+    old = synthetic.cell("lsh", "nus-mini", 16)
+    fresh.add(old.key)
+    found = results(synthetic.store.root)
+    assert len(found) == 1
+    assert dict(zip(found.frame()["method"], found.frame()["current"], strict=True)) == {"itq": True, "lsh": False}
+    assert list(found.table().index) == ["ITQ"]
+
+
+def test_filters_take_a_value_or_several(synthetic, fresh, undrawn, tmp_path: Path) -> None:
+    synthetic.grid(bits=(16, 32))
+    found = Results(synthetic.store)
+    assert set(found.frame(methods=["itq", "lsh"], bits=16)["method"]) == {"itq", "lsh"}
+    assert set(found.frame(bits=16)["bits"]) == {16}
+    page = found.report(tmp_path / "out", methods="itq")
+    assert "This report is confined to methods: itq." in page.read_text()
+    assert "LSH" not in page.read_text()
+
+
+def test_what_is_wrong_is_said(synthetic, fresh, tmp_path: Path) -> None:
+    synthetic.cell("itq", "nus-mini", 16)
+    with pytest.raises(UsageError, match="does not exist"):
+        results(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match=r"no score 'mpa'; there are: .*map"):
+        Results(synthetic.store).table("mpa")
+    with pytest.raises(UsageError, match="no score 'ties'"):
+        Results(synthetic.store).table("ties")
+    with pytest.raises(UsageError, match="unknown filter 'method'"):
+        Results(synthetic.store).frame(method="itq")
+
+
+def test_a_notebook_shows_the_table(synthetic, fresh) -> None:
+    assert "0 cells" in Results(synthetic.store)._repr_html_()
+    synthetic.cell("itq", "nus-mini", 16, titles={"method": "<b>", "dataset": "NUS"})
+    html = Results(synthetic.store)._repr_html_()
+    assert "<b>" not in html
+    assert "&lt;b&gt;" in html
+    assert repr(Results(synthetic.store)).endswith(": 1 cells)")
+
+
+def test_an_empty_folder_gives_empty_things(synthetic, fresh) -> None:
+    found = Results(synthetic.store)
+    assert len(found) == 0
+    assert found.frame().empty
+    assert found.table().empty
+
+
+def test_importing_it_loads_neither_pandas_nor_torch() -> None:
+    code = "import sys, benchmark.interface; sys.exit(any(m in sys.modules for m in ('pandas', 'torch')))"
+    assert run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+SCRIPT = """
+import sys
+import numpy as np
+import benchmark
+from benchmark import register_method
+
+rng, arrays = np.random.default_rng(0), {}
+for part in ("train", "query", "database"):
+    arrays[f"{part}_features"] = rng.normal(size=(20, 8)).astype(np.float32)
+    arrays[f"{part}_labels"] = np.arange(20) % 4
+np.savez("tiny.npz", map_cutoff=20, **arrays)
+
+
+def planes(seed, columns, bits):
+    return np.random.default_rng(seed).standard_normal((columns, bits))
+
+
+@register_method("typed", title="Typed")
+class Typed:
+    def fit(self, train):
+        self.planes = planes(self.seed, train.features.shape[1], self.bits)
+
+    def encode(self, split):
+        return np.where(split.features @ self.planes > 0, 1, -1)
+
+
+found = benchmark.run("features:tiny.npz", [Typed, "lsh"], bits=[4, 8], seeds=0, quiet=True)
+assert len(found) == 4, found.frame()
+assert list(found.table("map").index) == ["LSH", "Typed"]
+assert len(benchmark.run("features:tiny.npz", Typed, bits=4, quiet=True)) == 1
+assert len(benchmark.results("results")) == 4
+print("ran once")
+"""
+
+
+def test_a_script_needs_no_guard_and_may_define_its_methods(tmp_path: Path) -> None:
+    """Cells run in other processes, which would execute the script again if they imported it."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["ran once"]
+
+
+def test_what_cannot_be_sent_to_another_process_is_told_before_any_work(tmp_path: Path) -> None:
+    text = SCRIPT.replace("class Typed:\n", "class Typed:\n    lock = __import__('threading').Lock()\n\n")
+    (tmp_path / "script.py").write_text(text)
+    done = run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "put it into a file of its own" in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"methods": object}, "@register_method"),
+        ({"methods": "nope"}, "unknown method"),
+        ({"datasets": "nope"}, "unknown dataset"),
+        ({"params": {"itq": {"iterations": 3}}, "methods": "lsh"}, "not among"),
+        ({"profile": "nope"}, "profile"),
+    ],
+)
+def test_bad_input_raises_before_any_work(tmp_path: Path, monkeypatch, arguments, word) -> None:
+    import benchmark
+
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=word):
+        benchmark.run(**({"datasets": "coco", "methods": "lsh", "bits": 8} | arguments))
+    assert not (tmp_path / "results").exists()
