@@ -17,8 +17,8 @@ import pytest
 
 from benchmark.execution import runner, supervise
 from benchmark.execution import store as store_module
+from benchmark.execution.options import Options, usable_cores
 from benchmark.execution.progress import Lines
-from benchmark.execution.runner import Options, usable_cores
 
 ROOT = Path(__file__).parents[3]
 HOSTILE = ROOT / "tests" / "hostile"
@@ -264,7 +264,7 @@ def test_a_failing_disk_costs_only_what_it_held(bench: Any, monkeypatch: pytest.
     assert bench.run() == 1
     monkeypatch.undo()
     assert len(failed) == 16
-    assert bench.store.verify() == []
+    assert bench.store.verify().faults == []
     kept = len(bench.store.keys())
     assert 18 - 16 <= kept < 18
     assert bench.run() == 0

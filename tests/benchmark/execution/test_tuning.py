@@ -12,8 +12,9 @@ from benchmark import Split, Splits, UsageError
 from benchmark.commands.main import main
 from benchmark.deep.profile import load_profile
 from benchmark.execution.grid import DatasetChoice, Grid, Tuned
+from benchmark.execution.options import Options
 from benchmark.execution.plan import plan
-from benchmark.execution.runner import Options, request_for
+from benchmark.execution.runner import request_for
 from benchmark.execution.store import Store
 from benchmark.execution.tuning import RATES, read_winners, search_space, settings
 from benchmark.execution.worker import build_method, held_out
