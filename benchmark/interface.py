@@ -84,15 +84,7 @@ def run(
     if todo or lost:
         from benchmark.execution.runner import Options, usable_cores, visible_gpus
 
-        options = Options(
-            jobs or usable_cores(),
-            threads,
-            timeout,
-            memory,
-            visible_gpus(),
-            allow_overlap,
-            dask,
-        )
+        options = Options(jobs or usable_cores(), threads, timeout, memory, visible_gpus(), allow_overlap, dask)
         _execute(store, options, todo, lost, quiet)
     return Results(store, planned=planned)
 

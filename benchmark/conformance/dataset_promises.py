@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmark.conformance.changed_files import changed_one_by_one, elsewhere
 from benchmark.conformance.dataset_trial import DECODED, DatasetTrial, content_digest, spread_rows
-from benchmark.conformance.trial_data import arrays_of
+from benchmark.conformance.trial_data import split_arrays
 from benchmark.conformance.verdicts import Broken, Reason, Untested, blamed, error_text, require
 from benchmark.errors import UsageError
 
@@ -195,8 +195,8 @@ def check_loads_share_no_array(trial: DatasetTrial) -> None:
     """What one load gave can be written to without changing what another gave; read-only arrays may be shared."""
     for name, split in trial.splits.parts().items():
         for other in trial.again.parts().values():
-            for kind, array in arrays_of(split).items():
-                twin = arrays_of(other).get(kind)
+            for kind, array in split_arrays(split).items():
+                twin = split_arrays(other).get(kind)
                 if twin is None or not (array.flags.writeable or twin.flags.writeable):
                     continue
                 told = f"{name}.{kind} is one writable array in two loads; copy it, or make it read-only"

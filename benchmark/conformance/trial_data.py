@@ -42,7 +42,7 @@ def _easy_images(labels: np.ndarray, centres: np.ndarray, generator: np.random.G
     return Split(images=ImageArrays((pictures[labels] + noise).astype(np.uint8)), labels=labels)
 
 
-def arrays_of(split: Split) -> dict[str, np.ndarray]:
+def split_arrays(split: Split) -> dict[str, np.ndarray]:
     """The arrays that a split is made of, by name."""
     named = {"features": split.features, "labels": split.labels, "images": getattr(split.images, "array", None)}
     return {name: array for name, array in named.items() if isinstance(array, np.ndarray)}
@@ -61,6 +61,6 @@ def same_rows(one: Split, other: Split) -> bool:
 
 def frozen(split: Split) -> Split:
     """The same split, its arrays made read-only."""
-    for array in arrays_of(split).values():
+    for array in split_arrays(split).values():
         array.flags.writeable = False
     return split
