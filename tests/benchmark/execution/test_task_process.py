@@ -14,7 +14,8 @@ NO_LIMITS = Limits()
 
 def test_a_task_tells_of_its_steps_and_not_too_often() -> None:
     code = "from benchmark.execution.supervise import tell_runner\nimport time\nbegin = time.monotonic()\nnumber = 0\n"
-    code += "while time.monotonic() - begin < 1:\n    number += 1\n    tell_runner('counting', number, 10**9)\ntell_runner('over')"
+    code += "while time.monotonic() - begin < 1:\n    number += 1\n    tell_runner('counting', number, 10**9)\n"
+    code += "tell_runner('over')"
     heard: list[tuple[str, int, int | None]] = []
     ending = supervise(exec, code, NO_LIMITS, told=lambda *step: heard.append(step))
     assert ending.status == "ok"
