@@ -268,7 +268,7 @@ def _check_one(plugin: Plugin, request: CheckRequest, seconds: float) -> int:
     print(f"{plugin.name} ({plugin.title})", flush=True)
     with tempfile.TemporaryDirectory(prefix="hashbench-check-") as folder:
         asked = CheckRequest(**{**vars(request), "plugin": plugin, "rows": Path(folder) / "rows"})
-        shown = Rows(Path(folder) / "rows", CHECKS[plugin.kind])
+        shown = PrintedRows(Path(folder) / "rows", CHECKS[plugin.kind])
         ending = _supervised(_checked, asked, seconds, Path(folder) / "log", shown)
         if ending.status == "interrupted":
             raise KeyboardInterrupt
@@ -280,7 +280,7 @@ def _check_one(plugin: Plugin, request: CheckRequest, seconds: float) -> int:
     return shown.broken
 
 
-class Rows:
+class PrintedRows:
     """The rows that a process writes, printed as they come."""
 
     def __init__(self, path: Path, checks: Any) -> None:
@@ -322,7 +322,7 @@ class Rows:
 
 
 def _supervised(
-    task: Any, request: CheckRequest, seconds: float, log: Path | None = None, rows: Rows | None = None
+    task: Any, request: CheckRequest, seconds: float, log: Path | None = None, rows: PrintedRows | None = None
 ) -> Ending:
     """The task in a watched process; its rows are printed meanwhile."""
     from benchmark.execution.supervise import Limits, supervise
