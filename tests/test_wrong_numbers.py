@@ -223,6 +223,7 @@ def test_tune_keeps_data_sets_of_one_name_apart(lab: Any) -> None:
 # A3: data that change while a run goes on
 
 
+@pytest.mark.slow
 def test_a_file_replaced_during_a_run_is_not_stored_under_its_old_revision(lab: Any) -> None:
     """A3: a cell whose data are no longer those of the plan does not pass as a result on them."""
     wait = """
@@ -275,6 +276,7 @@ np.random.default_rng = lambda seed=None, made=np.random.default_rng: made(12345
 """
 
 
+@pytest.mark.slow
 def test_a_plugin_changes_no_number_of_another_method(lab: Any) -> None:
     """A4: what a plugin does to the package, or to numpy, when it is imported stays with its own cells."""
     lab.features("feats.npz", noise=1)
