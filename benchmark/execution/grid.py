@@ -349,7 +349,7 @@ def _whole(name: str, values: Iterable[Any], least: int, most: int) -> list[int]
     """Whole numbers within bounds, each once, in the order given."""
     found = []
     for value in values:
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not least <= value <= most:
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not least <= int(value) <= most:
             raise UsageError(f"{name}: {value}, expected whole numbers from {least} to {most}")
         found.append(int(value))
     return list(dict.fromkeys(found))
