@@ -1,9 +1,10 @@
 """What identifies a cell: canonical JSON of its parts, the sha256 of that, and the code that is one of the parts.
 
 Code is followed by imports: the plugin file, the modules of its own package or folder, and those pieces of `deep`,
-`shallow`, `data`, `seeds` and `similarity` that it reaches by the names it imports. Hashed is what the code does,
-so that a comment makes nothing stale. What merely carries data about is left out, and so is what another part of
-the key covers: the small network's recipe (its weights), the miniatures (their revision), the evaluator (its version).
+`shallow`, `data`, `seeds` and `similarity` that it reaches by the names it imports; `seeds` always, for every cell's
+own seed is derived there. Hashed is what the code does, so that a comment makes nothing stale. What merely carries
+data about is left out, and so is what another part of the key covers: the small network's recipe (its weights), the
+miniatures (their revision), the evaluator (its version).
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ COVERED = (  # by the weights, by the revision; or plumbing that cannot change a
 )
 # Of a class: what does not decide numbers, or was put there by registration.
 UNTOLD = ("__dict__", "__weakref__", "__doc__", "__module__", "__init_subclass__", "__signature__", "__annotations__")
+SEEDS = "benchmark.seeds"  # where the seed comes from that every method is given
 PIPELINE = "benchmark.data.feature_cache"  # where features of images are made
 
 
@@ -69,7 +71,7 @@ def plugin_sources(plugin: type) -> dict[str, str]:
     """Module -> hash of its code, for all code that decides what a plugin's class computes."""
     file = getattr(sys.modules.get(plugin.__module__), "__file__", None)
     if file is None or plugin.__module__ == "__main__":
-        return {"plugin": _hash_of_class(plugin)}
+        return {"plugin": _hash_of_class(plugin), **_seeds()}
     return dict(_sources(Module(plugin.__module__, Path(file).resolve())))
 
 
@@ -117,7 +119,12 @@ def _described_code(code: Any, names: Mapping[str, Any], doc: str | None, known:
 
 @functools.cache
 def _sources(plugin: Module) -> Mapping[str, str]:
-    return {"plugin": code_hash(plugin.file), **_reached(plugin)}
+    return {"plugin": code_hash(plugin.file), **_reached(plugin), **_seeds()}
+
+
+def _seeds() -> dict[str, str]:
+    file = _piece(SEEDS)
+    return {} if file is None else {SEEDS: code_hash(file)}
 
 
 def _reached(start: Module) -> dict[str, str]:
@@ -188,11 +195,22 @@ def _own(module: Module, name: str, names: tuple[str, ...]) -> Iterator[Module]:
     packaged = initial or "." in module.name or root.name in ("site-packages", "dist-packages")
     if packaged and name.split(".")[0] != module.name.split(".")[0]:
         return
-    parts = name.split(".")
+    parts, roots = name.split("."), [root]
+    around = _package_around(module.file)
+    if not packaged and parts[0] == around.name:  # a file given by its path may name the package that it lies in
+        roots.append(around.parent)
     for candidate in [parts[:depth] for depth in range(1, len(parts) + 1)] + [[*parts, one] for one in names]:
-        file = _file(root.joinpath(*candidate))
+        file = next(filter(None, (_file(one.joinpath(*candidate)) for one in roots)), None)
         if file is not None:
             yield Module(".".join(candidate), file)
+
+
+def _package_around(file: Path) -> Path:
+    """The outermost package that a file lies in; its folder where it lies in none."""
+    folder = file.parent
+    while (folder.parent / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
 
 
 @functools.cache

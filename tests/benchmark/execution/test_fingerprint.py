@@ -76,7 +76,7 @@ def all_sources() -> dict[str, str]:
 
 EDITS = {
     "feature transform": ("data/images.py", "crop: int | None = 224", "crop: int | None = 225", {"features"}),
-    "seeds": ("seeds.py", "def derive_seed(", "UNUSED = 1\n\n\ndef derive_seed(", {"dhn", "coco"}),
+    "seeds": ("seeds.py", "def derive_seed(", "UNUSED = 1\n\n\ndef derive_seed(", {"lsh", "dhn", "coco"}),
     "trainer": ("deep/trainer.py", "LOGGED = 50", "LOGGED = 51", {"dhn"}),
     "scaling": ("shallow/scaling.py", "ROUNDING = 1e-6", "ROUNDING = 1e-7", {"lsh", "dhn"}),
     "small network, covered by its weights": ("deep/mini_cnn.py", "import ", "import sys\nimport ", set()),
@@ -159,6 +159,21 @@ def test_a_plain_files_helper_beside_it_counts(tmp_path, monkeypatch):
     before = plugin_sources(module.M)
     assert "plain_helper" in before
     edit(tmp_path / "plain_helper.py", "x = 1", "x = 2")
+    assert plugin_sources(module.M) != before
+
+
+def test_a_file_in_a_package_that_names_it_reaches_its_modules(package, monkeypatch):
+    """A5: `--plugin myhash/method.py`, which says `from myhash.losses import f`."""
+    folder, _ = package
+    (folder / "method.py").write_text("import numpy\nfrom myhash.losses import f\n\n\nclass M:\n    pass\n")
+    spec = importlib.util.spec_from_file_location("plugin_of_theirs", folder / "method.py")
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "plugin_of_theirs", module)
+    spec.loader.exec_module(module)
+    forget()
+    before = plugin_sources(module.M)
+    assert {"myhash", "myhash.losses", "myhash.deeper"} <= set(before)
+    edit(folder / "losses.py", "return g()", "return -g()")
     assert plugin_sources(module.M) != before
 
 
