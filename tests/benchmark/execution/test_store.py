@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from benchmark import UsageError
 from benchmark.execution import store as store_module
 from benchmark.execution.record import SCHEMA_VERSION, Record
 from benchmark.execution.store import Damaged, Store
@@ -336,3 +337,15 @@ def test_a_sealed_record_that_we_cannot_use_is_named_and_left(store: Store, chan
     assert (sound, left) == (0, 1)
     assert word in fault
     assert store.keys() == [KEY]
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "loop", "pipe", "n" * 5000, "taken"])
+def test_a_results_folder_that_is_none_is_told(tmp_path: Path, place: str) -> None:
+    """E: a file where a folder is meant, and the like."""
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "loop").symlink_to("loop")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "cells").write_text("x")
+    with pytest.raises(UsageError, match=f"results folder .*{place[:9]}"):
+        Store(tmp_path / place).keys()
