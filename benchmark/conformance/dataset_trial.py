@@ -19,7 +19,7 @@ from benchmark.conformance.fresh_process import digest_of, in_a_fresh_process
 from benchmark.conformance.verdicts import Untested, error_text
 from benchmark.contracts import HashDataset, Splits
 from benchmark.errors import UsageError
-from benchmark.registry import datasets, get_dataset, load_plugin
+from benchmark.registry import datasets, get_dataset, load_only
 
 SAMPLED, DECODED = 64, 5  # rows and images of a split that are compared; enough to tell, and quick on a million
 COPIED_FILES, COPIED_BYTES = 5000, 64 << 20  # data up to this size are copied, to see what a change of them does
@@ -35,6 +35,7 @@ class Recipe:
     data_root: Path | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     source: Path | None = None
+    entry: str | None = None
 
     def build(self) -> HashDataset:
         return get_dataset(self.spec, self.data_root, **self.options)
@@ -93,7 +94,7 @@ def recipe_of(
     if argument and info.takes and Path(argument).exists():
         argument = str(Path(argument).resolve())
     root = None if data_root is None else Path(data_root).resolve()
-    return Recipe(f"{name}:{argument}" if argument else name, root, dict(options or {}), info.source)
+    return Recipe(f"{name}:{argument}" if argument else name, root, dict(options or {}), info.source, info.entry)
 
 
 class DatasetTrial:
@@ -161,7 +162,7 @@ def probe(recipe: Recipe) -> dict[str, Any]:
     opened: list[str] = []
     sys.addaudithook(lambda event, told: opened.append(str(told[0])) if event == "open" else None)
     if recipe.source is not None:
-        load_plugin(recipe.source)
+        load_only("dataset", recipe.spec.partition(":")[0], recipe.source, recipe.entry)
     loads_torch = "torch" in sys.modules
     datasets.names()  # other plugins, which may load what they like
     before = "torch" in sys.modules

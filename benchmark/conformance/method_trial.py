@@ -19,7 +19,7 @@ from benchmark.conformance.trial_data import SIDE, easy_data, frozen
 from benchmark.conformance.verdicts import Untested, error_text
 from benchmark.contracts import Split
 from benchmark.errors import UsageError
-from benchmark.registry import get_method, load_plugin
+from benchmark.registry import get_method, load_only
 
 BITS = 16  # what most promises are tested with, unless the method declines it
 BIT_LENGTHS = (1, 12, 16, 48)
@@ -178,13 +178,17 @@ class MethodTrial:
     def fresh_digest(self) -> str:
         """The hash of `codes()` as a fresh process computes them."""
         info = self.cls.info
-        return str(in_a_fresh_process(codes_digests, {info.name: str(info.source)})[info.name])
+        return str(in_a_fresh_process(codes_digests, {info.name: (str(info.source), info.entry)})[info.name])
 
 
-def codes_digests(sources: Mapping[str, str]) -> dict[str, str]:
-    """What a fresh process computes: the hashes of these methods' codes on easy data, by name."""
-    for source in sources.values():
-        load_plugin(source)
+def codes_digests(sources: Mapping[str, tuple[str, str | None]]) -> dict[str, str]:
+    """What a fresh process computes: the hashes of these methods' codes on easy data, by name.
+
+    `sources` has their files and entry points: a module of a package is imported as such, or it would not find its
+    neighbours.
+    """
+    for name, (source, entry) in sources.items():
+        load_only("method", name, source, entry)
     return {name: digest_of(MethodTrial(name).codes()) for name in sources}
 
 

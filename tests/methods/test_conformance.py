@@ -13,7 +13,7 @@ BUILT_IN = sorted(cls.info.name for cls in methods if cls.info.source.parent == 
 @pytest.fixture(scope="module")
 def digests():
     """The codes of all built-ins as one fresh process computes them, for the price of one import of torch."""
-    sources = {name: str(methods.get(name).info.source) for name in BUILT_IN}
+    sources = {name: (str(methods.get(name).info.source), None) for name in BUILT_IN}
     return in_a_fresh_process(codes_digests, sources)
 
 
