@@ -1,4 +1,4 @@
-"""Results against results and against published numbers: differences only between numbers measured alike."""
+"""The command: prints the comparison, writes it as CSV, and refuses folders without results."""
 
 from __future__ import annotations
 
