@@ -34,7 +34,7 @@ def levels(blocks: np.ndarray, first: np.ndarray, second: np.ndarray, out: np.nd
 def packed(bits: np.ndarray) -> np.ndarray:
     """(..., BLOCK) zeros and ones as aligned vectors: bit i of a vector speaks of item i."""
     found = _aligned(*bits.shape[:-1], LANES)
-    found[...] = np.packbits(bits.astype(bool), axis=-1, bitorder="little").view(np.uint64)
+    found[...] = np.ascontiguousarray(np.packbits(bits.astype(bool), axis=-1, bitorder="little")).view(np.uint64)
     return found
 
 
