@@ -80,37 +80,47 @@ def _found(cls: type, name: str) -> Any:
 def _fit(written: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(written)
     def fit(self: Any, train: Split) -> Any:
-        if id(self) in _inside.get():
-            return written(self, train)
-        info: MethodInfo = self.info
-        shown = shown_to(info, train, info.needs)
-        reason = self.unsupported(train, getattr(self, "bits", 1))
-        if reason:
-            raise UsageError(f"{info.name}: {reason}")
-        notes = getattr(self, "__dict__", {})  # a class with __slots__ has none, and is trusted below
-        notes.pop(FITTED, None)
-        with _under_way(self):
-            fitted = written(self, shown)
-        notes[FITTED] = True
-        return self if fitted is None else fitted
+        return guarded_fit(written, self, train)  # all else by name: a class typed into a notebook travels by value
 
     return fit
+
+
+def guarded_fit(written: Callable[..., Any], method: Any, train: Split) -> Any:
+    """What stands around the author's `fit`."""
+    if id(method) in _inside.get():
+        return written(method, train)
+    info: MethodInfo = method.info
+    shown = shown_to(info, train, info.needs)
+    reason = method.unsupported(train, getattr(method, "bits", 1))
+    if reason:
+        raise UsageError(f"{info.name}: {reason}")
+    notes = getattr(method, "__dict__", {})  # a class with __slots__ has none, and is trusted below
+    notes.pop(FITTED, None)
+    with _under_way(method):
+        fitted = written(method, shown)
+    notes[FITTED] = True
+    return method if fitted is None else fitted
 
 
 def _encode(written: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(written)
     def encode(self: Any, split: Split) -> Any:
-        if id(self) in _inside.get():
-            return written(self, split)
-        info: MethodInfo = self.info
-        if not getattr(self, FITTED, not hasattr(self, "__dict__")):
-            raise UsageError(f"{info.name}: encode was called before fit; call fit(train) first")
-        shown = shown_to(info, split, "nothing")
-        with _under_way(self):
-            codes = written(self, shown)
-        return checked_codes(info.name, codes, getattr(self, "bits", None), len(split))
+        return guarded_encode(written, self, split)
 
     return encode
+
+
+def guarded_encode(written: Callable[..., Any], method: Any, split: Split) -> Any:
+    """What stands around the author's `encode`."""
+    if id(method) in _inside.get():
+        return written(method, split)
+    info: MethodInfo = method.info
+    if not getattr(method, FITTED, not hasattr(method, "__dict__")):
+        raise UsageError(f"{info.name}: encode was called before fit; call fit(train) first")
+    shown = shown_to(info, split, "nothing")
+    with _under_way(method):
+        codes = written(method, shown)
+    return checked_codes(info.name, codes, getattr(method, "bits", None), len(split))
 
 
 @contextlib.contextmanager

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import html
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.errors import UsageError
 from benchmark.execution.grid import Tuned, choose_datasets, make_grid
+from benchmark.execution.options import Options, usable_cores, visible_gpus
 from benchmark.execution.plan import Again, PlannedCell, plan, stale_keys, to_run, without_rows
 from benchmark.execution.store import Store
 from benchmark.registry import load_plugin
@@ -76,33 +76,26 @@ def run(
         partial_weights=partial_weights,
         skip_broken=skip_broken,
     )
+    cores = usable_cores() if jobs is None else jobs
+    options = Options(cores, threads, timeout, memory, visible_gpus(), allow_overlap, dask)
     names = [_name(one) for one in _listed(methods)]
     grid = make_grid(choices, names, _listed(bits), _listed(seeds), profile, params, sweep, _tuned(tuned))
     store = Store(results)
     planned = plan(grid, store)
     todo, lost = to_run(planned, again), without_rows(planned, store)
     if todo or lost:
-        from benchmark.execution.runner import Options, usable_cores, visible_gpus
-
-        options = Options(
-            jobs or usable_cores(),
-            threads,
-            timeout,
-            memory,
-            visible_gpus(),
-            allow_overlap,
-            dask,
-        )
-        _execute(store, options, todo, lost, quiet)
+        _carry_out(store, options, todo, lost, quiet)
     return Results(store, planned=planned)
 
 
-def _execute(store: Store, options: Any, todo: Sequence[Any], lost: Sequence[Any], quiet: bool) -> None:
-    from benchmark.execution.progress import Silence, progress
-    from benchmark.execution.runner import Run
+def _carry_out(
+    store: Store, options: Options, todo: Sequence[PlannedCell], lost: Sequence[PlannedCell], quiet: bool
+) -> None:
+    from benchmark.execution.backbone_check import check_backbones
+    from benchmark.execution.runner import run_cells
 
-    with nullcontext(Silence()) if quiet else progress(len(todo)) as shown:
-        summary = Run(store, options, shown).execute(todo, lost)
+    check_backbones(one.cell for one in todo)
+    summary = run_cells(store, options, todo, lost, quiet)
     if summary.interrupted:
         raise KeyboardInterrupt
     if summary.problems:

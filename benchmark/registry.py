@@ -128,7 +128,7 @@ def builtin_names(kind: Kind) -> dict[str, Path]:
 
 
 @contextlib.contextmanager
-def _importing(what: str) -> Iterator[None]:
+def _importing(what: str, file: Path | None = None) -> Iterator[None]:
     """An import that fails in whatever way is a UsageError, and leaves nothing registered."""
     before = dict(methods._plugins), dict(datasets._plugins)
     try:
@@ -137,7 +137,16 @@ def _importing(what: str) -> Iterator[None]:
         methods._plugins, datasets._plugins = before
         if isinstance(error, UsageError):
             raise
-        raise UsageError(f"plugin {what} cannot be imported: {type(error).__name__}: {error}") from error
+        told = f"{type(error).__name__}: {error}{_remedy(error, file)}"
+        raise UsageError(f"plugin {what} cannot be imported: {told}") from error
+
+
+def _remedy(error: BaseException, file: Path | None) -> str:
+    """What to do about a helper that lies beside a plugin file: it would be found by one name for all plugins."""
+    name = error.name if isinstance(error, ModuleNotFoundError) else None
+    if file is None or not name or not (file.parent / f"{name.partition('.')[0]}.py").is_file():
+        return ""
+    return "; a plugin file stands alone: make a package of it and its helpers (docs/add-a-method.md)"
 
 
 def load_plugin(path: str | Path) -> None:
@@ -155,7 +164,7 @@ def load_plugin(path: str | Path) -> None:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        with _importing(f"file {path}"):
+        with _importing(f"file {path}", path):
             spec.loader.exec_module(module)
     except UsageError:
         del sys.modules[name]

@@ -20,7 +20,7 @@ import torch
 from PIL import Image
 
 from benchmark.contracts import Split, Splits
-from benchmark.data.feature_cache import BATCH, extract
+from benchmark.data.feature_cache import BATCH, FeatureSource, extract
 from benchmark.data.images import ImageFiles
 from benchmark.deep.backbones import load_backbone
 
@@ -60,7 +60,7 @@ def cached(folder: Path, names: list[str], cache: Path) -> np.ndarray:
     parts = [names[:half], names[half:]]
     query, database = (Split(images=ImageFiles(folder, part), ids=part) for part in parts)
     dataset = SimpleNamespace(name="benchmark", revision="benchmark")
-    splits = extract(dataset, Splits(query, query, database), "squeezenet1_1", WEIGHTS, cache=cache)
+    splits = extract(dataset, Splits(query, query, database), FeatureSource("squeezenet1_1", WEIGHTS), cache=cache)
     return np.concatenate([splits.query.features, splits.database.features])
 
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,12 +53,11 @@ def fill(folder: Path, cells: int) -> int:
     store = Store(folder / "results")
     record = next(store.records())
     payload = store.payload(record)
-    record.pop("payload")
     wanted = plan(arguments.grid_of(build_parser("run").parse_args(words(folder, cells))), store)
     os.fsync = lambda handle: None  # type: ignore[assignment]  # a made-up store need not survive a power cut
     for planned in wanted:
-        parts = {"key": planned.key, "cell": planned.cell.identity, "parts": planned.cell.parts}
-        store.commit({**record, **parts}, payload)
+        made_up = replace(record, key=planned.key, cell=planned.cell.identity, parts=planned.cell.parts, payload=None)
+        store.commit(made_up, payload)
     return len(wanted)
 
 

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from benchmark.commands.main import main
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
@@ -37,3 +39,10 @@ def test_every_command_word_is_known():
 
     for words in re.findall(r"python run_all\.py (\w+)", README):
         assert words in COMMANDS, words
+
+
+@pytest.mark.slow
+def test_the_run_from_python_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(next(block for block in blocks() if "benchmark.run(" in block), {})
+    assert (tmp_path / "reports" / "mine" / "index.html").is_file()

@@ -9,7 +9,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Sequence
+import re
+import shlex
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,26 +20,46 @@ from benchmark.errors import UsageError
 
 if TYPE_CHECKING:
     from benchmark.execution.grid import DatasetChoice, Grid
+    from benchmark.execution.options import Options
+
+PROGRAMS = ("run_all.py", "hashbench")
 
 
-def _positive(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
-    return value
+def program() -> str:
+    """The name we were called by."""
+    name = os.path.basename(sys.argv[0]) if sys.argv else ""
+    return name if name in PROGRAMS else PROGRAMS[0]
+
+
+def typed(words: Sequence[str]) -> str:
+    """The command line that says this again."""
+    start = program()
+    return shlex.join([*(["python"] if start.endswith(".py") else []), start, *words])
+
+
+def whole_number(least: int) -> Callable[[str], int]:
+    """A type for argparse: whole numbers from `least` on."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {least} or more")
+        return value
+
+    return parse
 
 
 def _bytes(text: str) -> int:
     """'4G', '500M', or a number of bytes."""
-    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-    unit = units.get(text[-1:].upper(), 1)
-    try:
-        return int(float(text.rstrip("kKmMgG")) * unit)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 4G or 500M") from None
+    found = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([kKmMgG]?)", text.strip(), re.ASCII)
+    units = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    size = float(found[1]) * units[found[2].upper()] if found else 0
+    if not 1 <= size < 2**63:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 4G or 500M")
+    return int(size)
 
 
 def report_name(text: str) -> str:
@@ -64,15 +87,13 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_data(parser: argparse.ArgumentParser) -> None:
+def add_data_root(parser: argparse.ArgumentParser, help: str) -> None:
     root = os.environ.get("HASHBENCH_DATA")
-    parser.add_argument(
-        "--data-root",
-        type=Path,
-        default=Path(root) if root else None,
-        metavar="DIR",
-        help="folder of the real data sets (default: HASHBENCH_DATA; without it, miniatures)",
-    )
+    parser.add_argument("--data-root", type=Path, default=Path(root) if root else None, metavar="DIR", help=help)
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    add_data_root(parser, "folder of the real data sets (default: HASHBENCH_DATA; without it, miniatures)")
     parser.add_argument(
         "--option",
         action="append",
@@ -102,8 +123,8 @@ def add_grid(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="names, 'paper' (the twelve, the default) or 'all'",
     )
-    parser.add_argument("--bits", nargs="+", type=_positive, default=[16, 32, 48, 64], metavar="K")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="S")
+    parser.add_argument("--bits", nargs="+", type=whole_number(1), default=[16, 32, 48, 64], metavar="K")
+    parser.add_argument("--seeds", nargs="+", type=whole_number(0), default=[0], metavar="S")
     parser.add_argument(
         "--profile",
         default=None,
@@ -129,10 +150,11 @@ def add_grid(parser: argparse.ArgumentParser) -> None:
 
 def add_execution(parser: argparse.ArgumentParser) -> None:
     cores = os.cpu_count() or 1
-    parser.add_argument("--jobs", type=_positive, default=cores, metavar="N", help=f"cells at once (default: {cores})")
+    at_once = f"cells at once (default: {cores})"
+    parser.add_argument("--jobs", type=whole_number(1), default=cores, metavar="N", help=at_once)
     parser.add_argument(
         "--threads",
-        type=_positive,
+        type=whole_number(1),
         default=1,
         metavar="N",
         help="threads per cell (default: 1); numbers do not depend on --jobs",
@@ -147,18 +169,38 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
 
 def load_plugins(args: argparse.Namespace) -> None:
     """Make the methods and data sets of --plugin files known."""
-    from benchmark.registry import load_plugin
+    from benchmark.registry import datasets, load_plugin, methods
 
     for path in args.plugin:
+        if not os.path.isfile(path):
+            raise UsageError(f"plugin file {path} does not exist, or is no file")
+        before = {*methods.names_unloaded(), *datasets.names_unloaded()}
         load_plugin(path)
+        if before == {*methods.names_unloaded(), *datasets.names_unloaded()} and not _holds_plugins(path):
+            raise UsageError(f"plugin file {path} registers nothing: put @register_method(...) above a class")
 
 
-def _value(text: str) -> Any:
+def _holds_plugins(path: str) -> bool:
+    """Whether a file that was loaded before has a class that is registered."""
+    from benchmark.contracts import DatasetInfo, MethodInfo
+
+    file = os.path.realpath(path)
+    modules = [one for one in sys.modules.values() if getattr(one, "__file__", None) == file]
+    found = [getattr(thing, "info", None) for module in modules for thing in vars(module).values()]
+    return any(isinstance(info, (MethodInfo, DatasetInfo)) for info in found)
+
+
+def _value(text: str, what: str) -> Any:
     """'0.5' -> 0.5, 'true' -> True, 'paper' -> 'paper'."""
     try:
-        return json.loads(text)
-    except ValueError:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
         return text
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        raise UsageError(f"{what}: {text} is not a finite number") from None
+    return value
 
 
 def assignments(words: Sequence[str], what: str) -> dict[str, dict[str, Any]]:
@@ -166,10 +208,12 @@ def assignments(words: Sequence[str], what: str) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for word in words:
         target, equals, text = word.partition("=")
-        owner, dot, name = target.rpartition(".")
-        if not equals or not dot:
+        owner, _, name = target.rpartition(".")
+        if not equals or not owner or not name:
             raise UsageError(f"'{word}': expected {what}.NAME=VALUE")
-        found.setdefault(owner, {})[name] = _value(text)
+        if name in found.get(owner, {}):
+            raise UsageError(f"'{word}': {target} is given twice; leave one of them out")
+        found.setdefault(owner, {})[name] = _value(text, target)
     return found
 
 
@@ -206,10 +250,24 @@ def grid_of(args: argparse.Namespace) -> Grid:
     )
 
 
+def check_results(args: argparse.Namespace) -> None:
+    """For who only reads results: there must be some place to read."""
+    if not os.path.isdir(args.results):
+        raise UsageError(f"results folder {args.results} does not exist; name one by --results, or run something first")
+
+
+def options_of(args: argparse.Namespace) -> Options:
+    """How to run, as the arguments say."""
+    from benchmark.execution.options import Options, visible_gpus
+
+    limits = (args.jobs, args.threads, args.timeout, args.memory)
+    return Options(*limits, visible_gpus(), args.allow_overlap, args.dask)
+
+
 def _sweep(words: Sequence[str] | None) -> tuple[str, str, list[Any]] | None:
     if not words:
         return None
-    owner, dot, parameter = words[0].rpartition(".")
-    if not dot or len(words) < 2:
+    owner, _, parameter = words[0].rpartition(".")
+    if not owner or not parameter or len(words) < 2:
         raise UsageError("--sweep: expected METHOD.NAME VALUE [VALUE ...], e.g. dph.inv_epsilon 0.01 0.1 1")
-    return owner, parameter, [_value(text) for text in words[1:]]
+    return owner, parameter, [_value(text, words[0]) for text in words[1:]]

@@ -25,10 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """The command: print the comparison, write it where asked."""
+    from benchmark.execution.places import check_writable
     from benchmark.execution.plan import stale_keys
     from benchmark.execution.store import Store
     from benchmark.report.comparison import as_lines, compare_published, compare_results
 
+    if args.csv:
+        check_writable("--csv", args.csv)
     for folder in (args.a, *([] if args.b == PUBLISHED else [Path(args.b)])):
         if not Store(folder).keys():
             raise UsageError(f"compare: '{folder}' has no results; give a results folder")

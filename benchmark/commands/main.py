@@ -9,11 +9,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Any
 
 from benchmark import __version__
-from benchmark.commands import audit, check, compare, list, prepare, report, run, score, tune, verify, why
+from benchmark.commands import arguments, audit, check, compare, list, prepare, report, run, score, tune, verify, why
 from benchmark.errors import InvalidCodes, UsageError
 
 COMMANDS: dict[str, Any] = {
@@ -41,20 +42,51 @@ class Parser(argparse.ArgumentParser):
 def main(words: Sequence[str] | None = None) -> int:
     """Entry point of run_all.py and of the `hashbench` script."""
     words = [*(sys.argv[1:] if words is None else words)]
+    _show_any_name()
     try:
         full = _with_default_action(words)
-        parsed = build_parser(full[0]).parse_args(full)
+        parsed, strange = build_parser(full[0]).parse_known_args(full)
+        if strange:
+            parsed.parser.error(f"unrecognized arguments: {' '.join(strange)}")
         parsed.words = words
         return int(parsed.handler(parsed))
-    except (UsageError, InvalidCodes) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:  # `run_all.py list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
+    except (UsageError, InvalidCodes, OSError, MemoryError) as error:
+        print(f"error: {one_line(_sentence(error))}", file=sys.stderr)
+        return 2
+    except Exception:
+        traceback.print_exc()
+        told = "please report it with the lines above and these words"
+        print(f"this is a bug of hashbench {__version__}: {told}: {one_line(arguments.typed(words))}", file=sys.stderr)
+        return 1
+
+
+def _sentence(error: BaseException) -> str:
+    """The last resort for what no command has put into words itself: the file, and what the system says of it."""
+    if isinstance(error, MemoryError):
+        told = f" ({error})" if str(error) else ""
+        return f"there is not enough memory for this{told}; give it less data, or run it on a larger machine"
+    if isinstance(error, OSError):
+        places = " and ".join(str(one) for one in (error.filename, error.filename2) if one is not None)
+        return f"{places}: {error.strerror}" if places else str(error) or type(error).__name__
+    return str(error)
+
+
+def one_line(text: str) -> str:
+    """The text as one line that does nothing to a terminal: what is not printable is escaped."""
+    return "".join(part if part.isprintable() else ascii(part)[1:-1] for part in text)
+
+
+def _show_any_name() -> None:
+    """A file's name may be no UTF-8, and a terminal's alphabet may be small: such letters are shown escaped."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
 
 
 def _with_default_action(words: Sequence[str]) -> Sequence[str]:
@@ -68,7 +100,8 @@ def _with_default_action(words: Sequence[str]) -> Sequence[str]:
 
 def build_parser(chosen_command: str) -> Parser:
     """The parser, with the arguments of the chosen command only."""
-    parser = Parser(prog="run_all.py", description="Benchmark hashing methods. Without a command: run the grid.")
+    about = "Benchmark hashing methods. Without a command: run the grid."
+    parser = Parser(prog=arguments.program(), description=about)
     parser.add_argument("--version", action="version", version=f"hashbench {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
     for name, module in COMMANDS.items():

@@ -18,7 +18,7 @@ from benchmark.data.audit import audit, audit_text
 from benchmark.data.cache import cache_dir
 from benchmark.data.data_root import PUBLISHED, Piece
 from benchmark.data.drawn_lists import CLASS_NAMES, MANIFEST
-from benchmark.data.feature_cache import extract, feature_folder
+from benchmark.data.feature_cache import FeatureSource, extract, feature_folder
 from benchmark.data.hashing import file_hash
 from benchmark.data.list_files import read_list
 from benchmark.errors import UsageError
@@ -63,7 +63,7 @@ def _prepare(choice: DatasetChoice, args: argparse.Namespace) -> int:
         _show_lists(dataset, None)
     else:
         for piece in dataset.pieces() if hasattr(dataset, "pieces") else []:
-            print(f"  {described(piece)}")
+            print(f"  {piece_line(piece)}")
     if args.dry_run:
         return _report(dataset)
     dataset.check()
@@ -79,7 +79,7 @@ def _prepare(choice: DatasetChoice, args: argparse.Namespace) -> int:
     return 0
 
 
-def described(piece: Piece) -> str:
+def piece_line(piece: Piece) -> str:
     """One line: what, whether it is there and whole, and where it comes from if not."""
     if piece.found is None:
         return f"missing  {piece.what}: {piece.size}, from {piece.origin}"
@@ -126,7 +126,7 @@ def _copy_lists(files: dict[str, Path], target: Path) -> None:
 
 
 def _features(choice: DatasetChoice, splits: Splits) -> None:
-    backbone, weights, partial = str(choice.backbone), choice.weights, choice.partial_weights
-    folder = feature_folder(choice.dataset, splits, backbone, weights, partial=partial)
-    extract(choice.dataset, splits, backbone, weights, partial=partial)
-    print(f"  features {backbone}: {folder.relative_to(cache_dir())} in the cache {cache_dir()}")
+    source = FeatureSource(str(choice.backbone), choice.weights, partial=choice.partial_weights)
+    extract(choice.dataset, splits, source)
+    folder = feature_folder(choice.dataset, splits, source)
+    print(f"  features {source.backbone}: {folder.relative_to(cache_dir())} in the cache {cache_dir()}")

@@ -28,6 +28,7 @@ def run(args: argparse.Namespace) -> int:
     from benchmark.execution.store import Store
 
     arguments.load_plugins(args)
+    arguments.check_results(args)
     choices = arguments.dataset_choices(args, args.datasets)
     datasets = [choice.dataset for choice in choices]
     only: dict[str, Collection[Any]] = {

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from benchmark.commands import arguments
 from benchmark.commands.report import write_report
+
+if TYPE_CHECKING:
+    from benchmark.execution.options import Options
+    from benchmark.execution.plan import Again, PlannedCell
+    from benchmark.execution.store import Store
 
 HELP = "run the grid (the default)"
 
@@ -35,27 +39,42 @@ def run(args: argparse.Namespace) -> int:
     from benchmark.execution.store import Store
 
     arguments.load_plugins(args)
+    options = arguments.options_of(args)
     grid, store = arguments.grid_of(args), Store(args.results)
     planned = plan(grid, store)
     todo = to_run(planned, again_of(args))
+    _check_work(args, todo)
     _announce(planned, todo)
     if args.dry_run:
         for one in planned:
             print(f"{one.state:8}{one.key[:12]}  {one.cell.label}")
         return 0
-    code = run_cells(args, store, todo, without_rows(planned, store))
+    code = carry_out(args, store, options, todo, without_rows(planned, store))
     failed_before = sum(p.state == "failed" for p in planned) if args.keep_failed else 0
     if not args.no_report and code != 130:
         write_report(args, store, [choice.dataset for choice in grid.choices], planned)
     return code or int(failed_before > 0)
 
 
-def again_of(args: argparse.Namespace) -> Any:
+def again_of(args: argparse.Namespace) -> Again:
     """The flag that says which cells run again."""
-    return next((name for name in ("force", "only_failed", "keep_failed") if getattr(args, name)), "")
+    names: tuple[Again, ...] = ("force", "only_failed", "keep_failed")
+    return next((name for name in names if getattr(args, name)), "")
 
 
-def _announce(planned: Sequence[Any], todo: Sequence[Any]) -> None:
+def _check_work(args: argparse.Namespace, todo: Sequence[PlannedCell]) -> None:
+    """What would go wrong only after hours: networks that do not exist, places that cannot be written."""
+    if todo:
+        from benchmark.execution.backbone_check import check_backbones
+
+        check_backbones(one.cell for one in todo)
+    if not args.dry_run and not args.no_report:
+        from benchmark.execution.places import check_writable
+
+        check_writable("--reports", args.reports / args.name, "folder")
+
+
+def _announce(planned: Sequence[PlannedCell], todo: Sequence[PlannedCell]) -> None:
     states = Counter(one.state for one in planned)
     shown = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
     print(f"{len(planned)} cells: {shown}; {len(todo)} to run")
@@ -63,32 +82,27 @@ def _announce(planned: Sequence[Any], todo: Sequence[Any]) -> None:
         print("note: no data root given, so miniatures stand in for the real data sets (their results say so)")
 
 
-def run_cells(args: argparse.Namespace, store: Any, todo: Sequence[Any], without_rows: Sequence[Any] = ()) -> int:
-    """Run these cells as the arguments say; the exit code."""
+def carry_out(
+    args: argparse.Namespace,
+    store: Store,
+    options: Options,
+    todo: Sequence[PlannedCell],
+    without_rows: Sequence[PlannedCell] = (),
+) -> int:
+    """Run these cells, and say what came of them; the exit code."""
     if not todo and not without_rows:
         return 0
-    from benchmark.execution.progress import progress
-    from benchmark.execution.runner import Options, Run, visible_gpus
+    from benchmark.execution.runner import run_cells
 
-    options = Options(
-        args.jobs,
-        args.threads,
-        args.timeout,
-        args.memory,
-        visible_gpus(),
-        args.allow_overlap,
-        args.dask,
-    )
-    with progress(len(todo)) as shown:
-        summary = Run(store, options, shown).execute(todo, without_rows)
+    summary = run_cells(store, options, todo, without_rows)
     for label in summary.collapsed:
         print(f"collapsed: {label}: its codes are all but constant, so its MAP is not a result", file=sys.stderr)
     for problem in summary.problems:
         print(f"problem: {problem}", file=sys.stderr)
     if summary.gave_up:
-        print(f"{summary.gave_up}; to go on: python run_all.py {shlex.join(args.words)}", file=sys.stderr)
+        print(f"{summary.gave_up}; to go on: {arguments.typed(args.words)}", file=sys.stderr)
         return 1
     if summary.interrupted:
-        print(f"interrupted; to go on: python run_all.py {shlex.join(args.words)}", file=sys.stderr)
+        print(f"interrupted; to go on: {arguments.typed(args.words)}", file=sys.stderr)
         return 130
     return int(summary.failed > 0)

@@ -25,6 +25,7 @@ from benchmark.evaluation.counting import EVALUATOR_VERSION, Kernel, count
 from benchmark.evaluation.metrics import BALL, Empty, in_database_order, score_counts
 from benchmark.evaluation.shards import TILE
 from benchmark.evaluation.ties import Denominator, Ties
+from benchmark.execution.places import check_writable
 from benchmark.labels import holds_class_numbers
 
 HELP = "score codes made anywhere"
@@ -69,31 +70,25 @@ def run(args: argparse.Namespace) -> int:
         return 0
     print(as_text(report))
     if args.json:
-        try:
-            Path(args.json).write_text(text + "\n")
-        except OSError as error:
-            raise UsageError(f"--json {args.json}: cannot be written: {error.strerror}") from error
+        Path(args.json).write_text(text + "\n")
         print(f"\nall of it, with the curves: {args.json}")
     return 0
 
 
 def _check(args: argparse.Namespace) -> None:
     """What can be wrong before any file is read."""
+    for part in PARTS:
+        for what in ("codes", "labels"):
+            if not getattr(args, f"{part}_{what}"):
+                raise UsageError(f"--{part}-{what} '': expected the name of a file")
     for name in ("k", "bits", "threads"):
         value = getattr(args, name)
         if value is not None and value < 1:
             raise UsageError(f"--{name}: {value}, expected 1 or more")
     if args.n and min(args.n) < 1:
         raise UsageError(f"--n: {min(args.n)}, expected 1 or more")
-    if args.json in (None, "-"):
-        return
-    try:
-        place = Path(args.json).absolute()
-        fault = "is a folder" if place.is_dir() else None if place.parent.is_dir() else "its folder does not exist"
-    except OSError as error:
-        fault = str(error.strerror)
-    if fault:
-        raise UsageError(f"--json {args.json}: {fault}; expected a file to write")
+    if args.json not in (None, "-"):
+        check_writable("--json", Path(args.json))
 
 
 @dataclass(frozen=True, eq=False)

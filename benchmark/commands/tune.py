@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from pathlib import Path
 
 from benchmark.commands import arguments
-from benchmark.commands.run import run_cells
+from benchmark.commands.run import carry_out
 from benchmark.errors import UsageError
 
 HELP = "cross-validate hyper-parameters on training data"
@@ -20,9 +19,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_results(parser)
     arguments.add_execution(parser)
     arguments.add_plugin(parser)
-    parser.add_argument("--trials", type=int, default=10, metavar="N", help="settings per method (default: 10)")
     parser.add_argument(
-        "--folds", type=int, default=FOLDS, metavar="N", help=f"of the training split (default: {FOLDS})"
+        "--trials", type=arguments.whole_number(1), default=10, metavar="N", help="settings per method (default: 10)"
+    )
+    parser.add_argument(
+        "--folds",
+        type=arguments.whole_number(2),
+        default=FOLDS,
+        metavar="N",
+        help=f"of the training split (default: {FOLDS})",
     )
     parser.add_argument(
         "--out", type=Path, default=Path("tuned.json"), metavar="FILE", help="where winners are written"
@@ -32,25 +37,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run what trials are missing, choose, write the winners."""
+    from benchmark.execution.backbone_check import check_backbones
+    from benchmark.execution.places import check_writable
     from benchmark.execution.store import Store
     from benchmark.execution.tuning import told, trials, winners, write_winners
 
     if args.sweep or args.tuned:
         raise UsageError("tune: --sweep and --tuned choose parameters, which is what tune is for; leave them out")
-    if args.trials < 1 or args.folds < 2:
-        raise UsageError(f"tune: {args.trials} trials on {args.folds} folds, expected at least 1 and 2")
+    check_writable("--out", args.out)
     arguments.load_plugins(args)
+    options = arguments.options_of(args)
     grid, store = arguments.grid_of(args), Store(args.results / "tune")
     tried = trials(grid, store, args.trials, args.folds)
     planned = [one for trial in tried for one in trial.cells]
     todo = [one for one in planned if one.state not in ("done", "skipped")]
+    check_backbones(one.cell for one in todo)
     print(f"{len(tried)} trials, {len(planned)} cells; {len(todo)} to run")
-    code = run_cells(args, store, todo)
+    code = carry_out(args, store, options, todo)
     if code == 130:
         return code
     found = winners(tried, store)
     write_winners(args.out, found, grid, args.folds, args.trials)
-    print(f"winners: {args.out}; use them with: python run_all.py --tuned {shlex.quote(str(args.out))}")
+    print(f"winners: {args.out}; use them with: {arguments.typed(['--tuned', str(args.out)])}")
     for winner in found:
         print(told(winner))
     return code

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from benchmark.commands import arguments
+from benchmark.errors import UsageError
 
 HELP = "the state of cells, and what made stale ones stale"
 
@@ -23,9 +24,15 @@ def run(args: argparse.Namespace) -> int:
     from benchmark.execution.store import Store
 
     arguments.load_plugins(args)
-    for one in plan(arguments.grid_of(args), Store(args.results)):
-        if args.cell and args.cell not in one.key and args.cell not in one.cell.label:
-            continue
+    planned = plan(arguments.grid_of(args), Store(args.results))
+    chosen = [one for one in planned if args.cell in one.key or args.cell in one.cell.label]
+    if not chosen:
+        known = (
+            f"the {len(planned)} cells are called like '{planned[0].cell.label}'" if planned else "there are no cells"
+        )
+        raise UsageError(f"why: no cell matches '{args.cell}'; {known}")
+    arguments.check_results(args)
+    for one in chosen:
         print(f"{one.state:8}{one.key[:12]}  {one.cell.label}")
         if one.state == "stale" and one.record is not None:
             for line in differences(one.record.parts, one.cell.parts):

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmark.data.given_files import is_file, is_folder, need_folder
+from benchmark.data.given_files import is_folder, is_regular_file, need_folder
 from benchmark.data.list_splits import PARTS
 from benchmark.errors import UsageError
 
@@ -61,7 +61,7 @@ def places(root: Path, folders: Sequence[str]) -> list[Path]:
 def find_published(root: Path, folders: Sequence[str], names: Mapping[str, Sequence[str]]) -> dict[str, Path]:
     """The published lists of one folder: the query list and at least one other, or nothing."""
     for folder in places(root, folders):
-        found = {p: folder / n for p in PARTS for n in reversed(names[p]) if is_file(folder / n)}
+        found = {p: folder / n for p in PARTS for n in reversed(names[p]) if is_regular_file(folder / n)}
         if "query" in found and len(found) > 1:
             return found
     return {}

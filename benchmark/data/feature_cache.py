@@ -43,28 +43,38 @@ WIDE = 4096  # wider rows are kept as float16: a trunk of VGG-16 has 25,088 colu
 
 
 @dataclass(frozen=True)
-class _Rows:
+class FeatureSource:
+    """What makes features of images: a backbone, where it is cut, and its weights."""
+
+    backbone: str
+    weights: str | Path | None = None
+    cut: FeatureCut = "penultimate"
+    partial: bool = False  # whether the weights may be for a part of it only
+
+    def load(self) -> Backbone:
+        return load_backbone(self.backbone, self.weights, self.partial)
+
+
+@dataclass(frozen=True)
+class _UniqueImages:
     """Every image once, database first, and where each split finds its rows."""
 
     images: list[Images]
-    source: np.ndarray  # (n, 2): which of `images`, which of its rows
+    places: np.ndarray  # (n, 2): which of `images`, which of its rows
     positions: dict[str, np.ndarray]
 
 
 def extract(
     dataset: HashDataset,
     splits: Splits,
-    backbone: str,
-    weights: str | Path | None = None,
-    cut: FeatureCut = "penultimate",
+    source: FeatureSource,
     cache: Path | None = None,
     *,
-    partial: bool = False,
     workers: int | None = None,
     threads: int | None = None,
     client: Any = None,
 ) -> Splits:
-    """The same splits with the features of `backbone`, from the cache where they are there.
+    """The same splits with the features of `source`, from the cache where they are there.
 
     `workers` processes decode (default: enough), `threads` compute (default: as torch is set). With a Dask
     `client` its workers decode and compute, each whole chunks; this side writes them.
@@ -73,19 +83,18 @@ def extract(
     the file and its list line. Features that the splits have already are replaced: whoever calls this has
     decided that the images go first.
     """
-    folder = feature_folder(dataset, splits, backbone, weights, cut, cache, partial)
-    rows = _unique_rows(splits, dataset.name)
-    table = _open_table(folder, len(rows.source))
+    folder = feature_folder(dataset, splits, source, cache)
+    unique = _unique_images(splits, dataset.name)
+    table = _open_table(folder, len(unique.places))
     if table is None:
         with _writing(folder), locked(folder / "features"):
-            table = _open_table(folder, len(rows.source))  # another process may have finished meanwhile
+            table = _open_table(folder, len(unique.places))  # another process may have finished meanwhile
             if table is None:
                 with _torch_threads(threads):
-                    source = (backbone, weights, partial)
-                    made = _chunks_on(client, rows, source, cut) if client else _chunks(rows, source, cut, workers)
-                    table = _make_table(folder, len(rows.source), made, f"features of {backbone}")
+                    made = _chunks_on(client, unique, source) if client else _chunks(unique, source, workers)
+                    table = _make_table(folder, len(unique.places), made, f"features of {source.backbone}")
     parts: dict[str, Any] = {
-        name: split.with_features(_take(table, rows.positions[name])) for name, split in splits.parts().items()
+        name: split.with_features(_take(table, unique.positions[name])) for name, split in splits.parts().items()
     }
     return replace(splits, **parts)
 
@@ -99,22 +108,15 @@ def _writing(folder: Path) -> Iterator[None]:
         raise UsageError(f"features cannot be kept in {folder}: {reason}; make room, or set HASHBENCH_CACHE") from None
 
 
-def feature_folder(
-    dataset: HashDataset,
-    splits: Splits,
-    backbone: str,
-    weights: str | Path | None = None,
-    cut: FeatureCut = "penultimate",
-    cache: Path | None = None,
-    partial: bool = False,
-) -> Path:
+def feature_folder(dataset: HashDataset, splits: Splits, source: FeatureSource, cache: Path | None = None) -> Path:
     """Where these features are, or will be, kept. Costs no torch."""
+    backbone = source.backbone
     identity = {
         "version": CACHE_VERSION,
         "revision": dataset.revision,
         "rows": _rows_hash(splits),
-        "weights": weights_id(backbone, weights, partial),
-        "cut": cut if has_last(backbone) else "penultimate",
+        "weights": weights_id(backbone, source.weights, source.partial),
+        "cut": source.cut if has_last(backbone) else "penultimate",
         "transform": transform_of(backbone).as_dict(),
         "code": [object_hash(read_image, as_rgb, Transform, _features), code_hash(Path(backbones.__file__))],
     }
@@ -134,11 +136,11 @@ def _rows_hash(splits: Splits) -> str:
     return digest.hexdigest()
 
 
-def _unique_rows(splits: Splits, dataset: str) -> _Rows:
+def _unique_images(splits: Splits, dataset: str) -> _UniqueImages:
     ordered = {name: splits.parts()[name] for name in ("database", "query", "train")}
     images: list[Images] = []
     seen: dict[str, int] = {}
-    source: list[tuple[int, int]] = []
+    places: list[tuple[int, int]] = []
     positions: dict[str, np.ndarray] = {}
     for number, (name, split) in enumerate(ordered.items()):
         if split.images is None:
@@ -147,11 +149,11 @@ def _unique_rows(splits: Splits, dataset: str) -> _Rows:
         ids = split.ids or [f"{name}\x1f{row}" for row in range(len(split))]
         found = np.empty(len(split), np.int64)
         for row, identity in enumerate(ids):
-            found[row] = seen.setdefault(identity, len(source))
-            if found[row] == len(source):
-                source.append((number, row))
+            found[row] = seen.setdefault(identity, len(places))
+            if found[row] == len(places):
+                places.append((number, row))
         positions[name] = found
-    return _Rows(images, np.array(source, np.int64).reshape(-1, 2), positions)
+    return _UniqueImages(images, np.array(places, np.int64).reshape(-1, 2), positions)
 
 
 def _take(table: np.ndarray, positions: np.ndarray) -> np.ndarray:
@@ -203,7 +205,6 @@ def verify_table(folder: Path) -> bool:
     return True
 
 
-Weights = tuple[str, str | Path | None, bool]  # backbone, its weights, whether for a part of it only
 Chunks = Callable[[list[int]], Iterator[tuple[int, np.ndarray]]]  # first rows wanted -> each with its chunk
 
 
@@ -218,15 +219,15 @@ def _make_table(folder: Path, total: int, made: Chunks, what: str) -> np.ndarray
     return _assemble(folder, [done[start] for start in starts], total)
 
 
-def _chunks(rows: _Rows, weights: Weights, cut: FeatureCut, workers: int | None) -> Chunks:
+def _chunks(unique: _UniqueImages, source: FeatureSource, workers: int | None) -> Chunks:
     """Computed here, in order; decoding runs ahead over the borders of chunks."""
 
     def made(missing: list[int]) -> Iterator[tuple[int, np.ndarray]]:
-        backbone = load_backbone(*weights)
-        wanted = np.concatenate([rows.source[start : start + CHUNK] for start in missing] or [rows.source[:0]])
-        batches = _features(backbone, cut, decoded(rows.images, wanted, backbone.transform, workers))
+        backbone, places = source.load(), unique.places
+        wanted = np.concatenate([places[start : start + CHUNK] for start in missing] or [places[:0]])
+        batches = _features(backbone, source.cut, decoded(unique.images, wanted, backbone.transform, workers))
         for start in missing:
-            size = min(CHUNK, len(rows.source) - start)
+            size = min(CHUNK, len(places) - start)
             parts: list[np.ndarray] = []
             while sum(len(part) for part in parts) < size:
                 parts.append(next(batches))
@@ -235,17 +236,17 @@ def _chunks(rows: _Rows, weights: Weights, cut: FeatureCut, workers: int | None)
     return made
 
 
-def _chunks_on(client: Any, rows: _Rows, weights: Weights, cut: FeatureCut) -> Chunks:
+def _chunks_on(client: Any, unique: _UniqueImages, source: FeatureSource) -> Chunks:
     """Computed by the workers of a Dask cluster, in whatever order; a few are under way at a time."""
 
     def made(missing: list[int]) -> Iterator[tuple[int, np.ndarray]]:
         from distributed import as_completed
 
-        images = client.scatter([rows.images], broadcast=True, hash=False)[0]
+        images = client.scatter([unique.images], broadcast=True, hash=False)[0]
         running, started, most = as_completed(loop=client.loop), {}, 2 * max(1, sum(client.nthreads().values()))
         for start in missing:
-            wanted = rows.source[start : start + CHUNK]
-            future = client.submit(_chunk, images, wanted, weights, cut, pure=False)
+            wanted = unique.places[start : start + CHUNK]
+            future = client.submit(_chunk, images, wanted, source, pure=False)
             started[future.key] = start
             running.add(future)
             if running.count() >= most:
@@ -257,10 +258,10 @@ def _chunks_on(client: Any, rows: _Rows, weights: Weights, cut: FeatureCut) -> C
     return made
 
 
-def _chunk(images: list[Images], wanted: np.ndarray, weights: Weights, cut: FeatureCut) -> np.ndarray:
+def _chunk(images: list[Images], wanted: np.ndarray, source: FeatureSource) -> np.ndarray:
     """On a worker: one chunk, in the same batches as anywhere."""
-    backbone = load_backbone(*weights)
-    return np.concatenate(list(_features(backbone, cut, decoded(images, wanted, backbone.transform, 0))))
+    backbone = source.load()
+    return np.concatenate(list(_features(backbone, source.cut, decoded(images, wanted, backbone.transform, 0))))
 
 
 def _find_chunk(folder: Path, start: int) -> Path | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmark.errors import UsageError
 
 
-def is_file(path: Path) -> bool:
+def is_regular_file(path: Path) -> bool:
     """Whether there is a regular file, or a link to one."""
     return os.path.isfile(path)
 
@@ -28,7 +28,7 @@ def given_path(text: str) -> Path:
 
 def need_file(what: str, path: Path) -> Path:
     """The path again; UsageError unless there is a file."""
-    if not is_file(path):
+    if not is_regular_file(path):
         raise UsageError(f"{what} {path} {'is no file' if os.path.lexists(path) else 'does not exist'}")
     return path
 

@@ -35,7 +35,7 @@ WHOLE = 1 << 20  # bytes
 BLOCK = 2048  # files between two reports
 SAVE = 30.0  # seconds of hashing that may be lost by kill -9
 Signature = list[int]  # size, time of writing, time of change, inode
-Entry = tuple[Signature, int, str]  # signature, when it was hashed, sha256; as JSON a list
+HashNote = tuple[Signature, int, str]  # signature, when it was hashed, sha256; as JSON a list
 
 
 def file_hash(path: Path) -> str:
@@ -83,7 +83,7 @@ def tree_hashes(root: Path, paths: Sequence[str]) -> dict[str, str | None]:
 
 
 def _read_table(note: Path) -> dict[str, Any]:
-    """Path -> Entry."""
+    """Path -> HashNote."""
     told = read_note(note)
     files = told.get("files") if isinstance(told, dict) else None
     return files if isinstance(files, dict) else {}
@@ -119,7 +119,7 @@ def is_trusted(entry: Any, now: Signature) -> bool:
     return entry is not None and entry[0] == now and entry[1] - now[2] > SETTLED
 
 
-def hashed_now(path: str) -> Entry:
+def hashed_now(path: str) -> HashNote:
     """Signature, time and hash of a regular file, the signature taken before the first byte is read; else OSError."""
     began, status = time.time_ns(), os.stat(path)
     if not stat.S_ISREG(status.st_mode):
@@ -153,10 +153,10 @@ def _hash_files(base: str, paths: Sequence[str], files: dict[str, Any], note: Pa
     return found
 
 
-def hash_in_threads(base: str, paths: Sequence[str], what: str) -> Iterator[tuple[str, Entry | None]]:
+def hash_in_threads(base: str, paths: Sequence[str], what: str) -> Iterator[tuple[str, HashNote | None]]:
     """Each path with its entry, None where it cannot be read; hashing frees the interpreter, as reading does."""
 
-    def one(path: str) -> Entry | None:
+    def one(path: str) -> HashNote | None:
         with contextlib.suppress(OSError):
             return hashed_now(f"{base}/{path}")
         return None

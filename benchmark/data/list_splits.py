@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmark.contracts import Split, Splits, as_multi_hot
 from benchmark.data.cache import cache_dir, cache_name, read_note, tell, write_note
-from benchmark.data.given_files import is_file, read_text
+from benchmark.data.given_files import is_regular_file, read_text
 from benchmark.data.hashing import file_hash, joined_hash, tree_hashes
 from benchmark.data.image_index import images_under
 from benchmark.data.images import ImageFiles
@@ -213,7 +213,7 @@ def _decodes(images: ImageFiles, row: int) -> bool:
 
 def find_lists(folder: Path, names: Mapping[str, Sequence[str]] = NAMES) -> dict[str, Path]:
     """The three list files of a folder; UsageError that names all that are missing."""
-    found = {part: next((folder / n for n in names[part] if is_file(folder / n)), None) for part in PARTS}
+    found = {part: next((folder / n for n in names[part] if is_regular_file(folder / n)), None) for part in PARTS}
     missing = [" or ".join(names[part]) for part in PARTS if found[part] is None]
     if missing:
         raise UsageError(f"folder {folder} lacks the list file {', and '.join(missing)}")

@@ -7,6 +7,8 @@ copy and edit one and give its path.
 from __future__ import annotations
 
 import dataclasses
+import os
+import re
 import tomllib
 from dataclasses import dataclass, field
 from importlib import resources
@@ -16,6 +18,14 @@ from typing import Any, Literal, get_args, get_type_hints
 from benchmark.errors import UsageError
 
 Depth = Literal["hash", "last", "all"]
+AT_LEAST = {
+    **dict.fromkeys(("steps", "batch", "decay_every", "encode_batch"), 1),
+    **dict.fromkeys(("resize", "crop", "num_workers", "learning_rate", "hash_rate", "bias_rate", "momentum"), 0),
+    **dict.fromkeys(("weight_decay", "decay", "deviation", "checkpoint_seconds"), 0),
+}
+MOST = 10**9  # of any number: beyond it lies a slip of the keyboard
+ELSEWHERE = {"backbone": "--backbone", "weights": "--weights", "partial_weights": "--partial-weights",
+             "checkpoint": "the results folder"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,9 +60,17 @@ class Training:
     def __post_init__(self) -> None:
         if self.train not in get_args(Depth):
             raise UsageError(f"training: train = {self.train!r}, expected one of {', '.join(get_args(Depth))}")
-        for name in ("steps", "batch", "decay_every", "encode_batch"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"training: {name} = {getattr(self, name)}, expected 1 or more")
+        for name, least in AT_LEAST.items():
+            value = getattr(self, name)
+            if not least <= value <= MOST:  # which NaN is not
+                what = f"{least} or more" if value < least else f"{least} to {MOST:,}"
+                raise UsageError(f"training: {name} = {value}, expected {what}")
+        if self.momentum >= 1:
+            raise UsageError(f"training: momentum = {self.momentum}, expected less than 1")
+        if self.resize and self.crop > self.resize:
+            raise UsageError(f"training: crop = {self.crop}, expected at most resize, which is {self.resize}")
+        if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", self.device):
+            raise UsageError(f"training: device = {self.device!r}, expected auto, cpu, cuda, cuda:N or mps")
 
     def identity(self) -> dict[str, Any]:
         """All that decides the result, as plain data: not where it runs, nor where its snapshots lie."""
@@ -79,17 +97,20 @@ class Profile:
 def load_profile(profile: str | Path) -> Profile:
     """The profile of that name, or the one in that TOML file."""
     shipped = {path.name.removesuffix(".toml"): path for path in _shipped()}
-    source = shipped.get(str(profile), Path(profile))
-    if not source.is_file():
+    named = str(profile)
+    source = shipped.get(named, Path(profile))
+    if named not in shipped and not os.path.isfile(profile):
         raise UsageError(f"profile '{profile}': neither a file nor one of {', '.join(sorted(shipped))}")
     try:
         content = tomllib.loads(source.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except OSError as error:
+        raise UsageError(f"profile {profile}: cannot be read: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:  # no TOML, or no UTF-8
         raise UsageError(f"profile {profile}: not TOML: {error}") from error
     unknown = set(content) - {"training"}
     if unknown:
         raise UsageError(f"profile {profile}: unknown table or key '{unknown.pop()}', expected [training]")
-    known_as = str(profile) if str(profile) in shipped else str(Path(profile).resolve())
+    known_as = named if named in shipped else os.path.realpath(profile)
     return Profile(Path(source.name).stem, _training(content.get("training", {}), profile), known_as)
 
 
@@ -98,14 +119,32 @@ def _shipped() -> list[Any]:
     return [path for path in folder.iterdir() if path.name.endswith(".toml")]
 
 
-def _training(table: dict[str, Any], profile: str | Path) -> Training:
+def _training(table: Any, profile: str | Path) -> Training:
+    if not isinstance(table, dict):
+        raise UsageError(f"profile {profile}: training = {table!r}, expected a table [training]")
+    found = {key: _value(key, value, profile) for key, value in table.items()}
+    try:
+        return Training(**found)
+    except UsageError as error:
+        raise UsageError(f"profile {profile}: {error}") from error
+
+
+def _value(key: str, value: Any, profile: str | Path) -> Any:
+    """One entry of the table in the type of its field."""
     kinds = get_type_hints(Training)
-    for key, value in table.items():
-        if key not in kinds:
-            raise UsageError(f"profile {profile}: unknown key '{key}' in [training]; known: {', '.join(kinds)}")
-        accepted = {int: (int,), float: (int, float), bool: (bool,)}.get(kinds[key], (str,))
-        if not isinstance(value, accepted) or (isinstance(value, bool) and kinds[key] is not bool):
-            raise UsageError(f"profile {profile}: {key} = {value!r}, expected {accepted[-1].__name__}")
-        if kinds[key] is float:
-            table = table | {key: float(value)}
-    return Training(**table)
+    if key in ELSEWHERE:
+        raise UsageError(f"profile {profile}: {key} is chosen by {ELSEWHERE[key]}, not by a profile; leave it out")
+    if key not in kinds:
+        known = ", ".join(name for name in kinds if name not in ELSEWHERE)
+        raise UsageError(f"profile {profile}: unknown key '{key}' in [training]; known: {known}")
+    accepted = {int: (int,), float: (int, float), bool: (bool,)}.get(kinds[key], (str,))
+    if not isinstance(value, accepted) or (isinstance(value, bool) and kinds[key] is not bool):
+        raise UsageError(f"profile {profile}: {key} = {value!r}, expected {accepted[-1].__name__}")
+    return _as_float(key, value, profile) if kinds[key] is float else value
+
+
+def _as_float(key: str, value: Any, profile: str | Path) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise UsageError(f"profile {profile}: {key} = {value}, expected a number that a float can hold") from None

@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmark.execution.dask_client import Lookout, Say, to_stderr, watched_client
 from benchmark.execution.request import Request
-from benchmark.execution.shipping import at_home, lacking, named_paths, pack, send
+from benchmark.execution.shipping import at_home, lacking, make_parcel, named_paths, send
 from benchmark.execution.supervise import (
     INTERRUPTED,
     LOG_LIMIT,
@@ -101,7 +101,7 @@ class Cluster:
         with self._sending:
             for path in paths:
                 if path not in self._sent:
-                    send(self.client, pack(path))
+                    send(self.client, make_parcel(path))
                     self._sent.add(path)
 
     def _awaited(self, future: Any, stop: Flag | None) -> tuple[Ending, bytes]:

@@ -99,7 +99,7 @@ def watched_client(address: str, say: Say = to_stderr) -> Iterator[tuple[Any, Lo
         if address.startswith("local:"):
             # Cells are watched one by one (--memory), so that Dask need not restart workers for their sake.
             local = distributed.LocalCluster(
-                n_workers=_workers(address),
+                n_workers=check_address(address),
                 threads_per_worker=1,
                 memory_limit=0,
                 dashboard_address=":0",
@@ -149,8 +149,13 @@ def _quiet(name: str) -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _workers(address: str) -> int:
-    text = address.partition(":")[2]
+def check_address(address: str) -> int:
+    """How many workers `local:N` asks for; 0 where `address` is that of a scheduler."""
+    kind, _, text = address.partition(":")
+    if not address.strip():
+        raise UsageError(f"--dask {address!r}: expected the address of a scheduler, or local:N")
+    if kind != "local":
+        return 0
     if not text.isdecimal() or int(text) < 1:
         raise UsageError(f"--dask {address}: expected local:N with N of 1 or more workers")
     return int(text)

@@ -16,12 +16,11 @@ import importlib.util
 import inspect
 import json
 import sys
-import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmark.data.hashing import code_hash, code_text
+from benchmark.data.hashing import code_hash
 
 PACKAGE = Path(__file__).parent.parent
 DECISIVE = ("benchmark.deep", "benchmark.shallow", "benchmark.data", "benchmark.seeds", "benchmark.similarity")
@@ -33,7 +32,8 @@ COVERED = (  # by the weights, by the revision; or plumbing that cannot change a
     "benchmark.data.cache",
     "benchmark.data.hashing",
 )
-UNTOLD = ("__dict__", "__weakref__", "__doc__", "__module__", "info")  # of a class: what does not decide numbers
+# Of a class: what does not decide numbers, or was put there by registration.
+UNTOLD = ("__dict__", "__weakref__", "__doc__", "__module__", "__init_subclass__", "__signature__", "__annotations__")
 SEEDS = "benchmark.seeds"  # where the seed comes from that every method is given
 PIPELINE = "benchmark.data.feature_cache"  # where features of images are made
 
@@ -83,20 +83,38 @@ def pipeline_sources() -> dict[str, str]:
 
 
 def _hash_of_class(plugin: type) -> str:
-    """Of a class that was typed into a notebook or script: its text, else its compiled code and attributes."""
-    try:
-        text = code_text(ast.parse(textwrap.dedent(inspect.getsource(plugin))))
-    except (OSError, TypeError, SyntaxError):
-        text = repr([(name, _described(value)) for name, value in sorted(vars(plugin).items()) if name not in UNTOLD])
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    """Of a class that was typed into a notebook or script, with all it uses of what was typed there: compiled code
+    and values. Comments, docstrings and places do not count."""
+    known: dict[int, str] = {}
+    return hashlib.sha256(repr(_described(plugin, known)).encode()).hexdigest()[:16]
 
 
-def _described(value: Any) -> Any:
-    """A value without addresses and line numbers: functions by their code, the rest by what they print as."""
-    code = value if inspect.iscode(value) else getattr(getattr(value, "__func__", value), "__code__", None)
-    if code is None:
+def _described(value: Any, known: dict[int, str]) -> Any:
+    """A value without addresses; of what was seen before, only its name."""
+    value = inspect.unwrap(getattr(value, "__func__", value)) if callable(value) else value
+    if id(value) in known:
+        return known[id(value)]
+    known[id(value)] = getattr(value, "__qualname__", "")
+    if isinstance(value, type) and value.__module__ == "__main__":
+        own = {name: one for name, one in vars(value).items() if name not in UNTOLD}
+        parameters = sorted(getattr(getattr(value, "info", None), "parameters", {}).items())
+        bases = [_described(base, known) for base in value.__bases__]
+        return "class", bases, repr(parameters), [(name, _described(own[name], known)) for name in sorted(own)]
+    code = value if inspect.iscode(value) else getattr(value, "__code__", None)
+    if code is not None:
+        return _described_code(code, getattr(value, "__globals__", {}), getattr(value, "__doc__", None), known)
+    if isinstance(value, (int, float, complex, str, bytes, tuple, frozenset, type(None))):
         return repr(value)
-    return code.co_code.hex(), code.co_names, [_described(one) for one in code.co_consts]
+    if isinstance(value, (list, dict, set)):
+        return type(value).__name__, sorted(repr(one) for one in value)
+    return type(value).__qualname__, getattr(value, "__name__", "")
+
+
+def _described_code(code: Any, names: Mapping[str, Any], doc: str | None, known: dict[int, str]) -> Any:
+    constants = [_described(one, known) for one in code.co_consts if one != doc or one is None]
+    inner = [one.co_names for one in code.co_consts if inspect.iscode(one)]
+    used = sorted({name for part in (code.co_names, *inner) for name in part if name in names})
+    return code.co_code.hex(), code.co_names, constants, [(name, _described(names[name], known)) for name in used]
 
 
 @functools.cache

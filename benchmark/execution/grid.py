@@ -5,20 +5,27 @@ The names are those of the command line's flags. Nothing here loads data or impo
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+import numbers
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from benchmark.contracts import Family, HashDataset, MethodInfo
+from benchmark.contracts import Family, HashDataset, MethodInfo, checked_value
 from benchmark.deep.profile import Profile, load_profile
 from benchmark.errors import UsageError
+from benchmark.evaluation.codes import MAX_BITS
 from benchmark.evaluation.counting import EVALUATOR_VERSION
 from benchmark.execution.fingerprint import digest, pipeline_sources, plugin_sources
 from benchmark.execution.record import SCHEMA_VERSION
-from benchmark.registry import dataset_class, get_dataset, get_method, methods
+from benchmark.registry import builtin_folder, dataset_class, get_dataset, get_method, methods
+
+MAX_SEED = 2**32 - 1  # what every library's generator takes
+MAX_RATE = 1000  # no network learns at such steps
 
 
 @dataclass(frozen=True)
@@ -210,17 +217,26 @@ def _param_sets(grid: Grid, info: MethodInfo) -> list[dict[str, Any]]:
 
 
 def changed_parameters(info: MethodInfo, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Only what differs from the defaults, so that naming a default changes no key."""
+    """Only what differs from the defaults, each in its declared type, so that naming a default changes no key."""
     changed = {}
     for name, value in params.items():
         if sets_training(info, name):
-            changed[name] = value
+            changed[name] = _learning_rate(info, value)
         elif name not in info.parameters:
             known = ", ".join(info.parameters) or "none"
             raise UsageError(f"method '{info.name}' has no parameter '{name}'; it has: {known}")
-        elif value != info.parameters[name]:
-            changed[name] = value
+        else:
+            typed = checked_value(info.name, info.declared[name], value)
+            if typed != info.parameters[name]:
+                changed[name] = typed
     return changed
+
+
+def _learning_rate(info: MethodInfo, value: Any) -> float:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 < value <= MAX_RATE:
+        raise UsageError(f"{info.name}: learning_rate = {value!r}, expected a number above 0 and up to {MAX_RATE}")
+    return float(value)
 
 
 # Data sets by name
@@ -245,21 +261,23 @@ def choose_datasets(
     option = option or {}
     for name in set(option) - {spec.partition(":")[0] for spec in specs}:
         raise UsageError(f"--option {name}.…: '{name}' is not among --datasets")
-    if data_root is not None and not data_root.is_dir():
+    if data_root is not None and not os.path.isdir(data_root):
         raise UsageError(f"data root {data_root} is not a folder; give the folder that holds your data sets")
-    root = None if data_root is None else data_root.resolve()
+    root = None if data_root is None else Path(os.path.realpath(data_root))
     choices, faults = [], []
     for spec in dict.fromkeys(map(_absolute, specs)):
         parameters = dict(option.get(spec.partition(":")[0], {}))
         if skip_broken and "skip_broken" in dataset_class(spec, root).info.parameters:
             parameters["skip_broken"] = True
-        dataset = get_dataset(spec, root, **parameters)
+        with _faults_of_plugins(spec, root):
+            dataset = get_dataset(spec, root, **parameters)
         try:
             if check:
-                dataset.check()
+                with _faults_of_plugins(spec, root):
+                    dataset.check()
         except UsageError as error:
             faults.append(str(error))
-        own = (backbone or dataset.backbone) if dataset.backbone else None
+        own = _own_backbone(dataset, backbone)
         file = _absolute_file(weights) if own else None
         choices.append(DatasetChoice(spec, dataset, root, parameters, own, file, partial_weights))
     if faults:
@@ -267,14 +285,36 @@ def choose_datasets(
     return choices
 
 
+@contextlib.contextmanager
+def _faults_of_plugins(spec: str, root: Path | None) -> Iterator[None]:
+    """Whatever goes wrong in a data set that somebody gave us is a sentence; in one of our own it is a bug."""
+    try:
+        yield
+    except (UsageError, OSError):
+        raise
+    except Exception as error:
+        source = dataset_class(spec, root).info.source
+        if source is None or source.parent == builtin_folder("datasets").resolve():
+            raise
+        told = f"{type(error).__name__}: {error}"
+        raise UsageError(f"dataset '{spec}' of {source} cannot be used: {told}") from error
+
+
+def _own_backbone(dataset: HashDataset, backbone: str | None) -> str | None:
+    """The user's backbone or the data set's own; none where there are features only."""
+    if backbone is not None and not backbone.strip():
+        raise UsageError("--backbone '': expected a name, such as alexnet")
+    return (backbone or dataset.backbone) if dataset.backbone else None
+
+
 def _absolute(spec: str) -> str:
     """Cells run in a scratch folder, so paths must not depend on the working directory."""
-    name, colon, argument = spec.partition(":")
-    return f"{name}:{Path(argument).resolve()}" if colon else spec
+    name, _, argument = spec.partition(":")
+    return f"{name}:{os.path.realpath(argument)}" if argument else spec
 
 
 def _absolute_file(weights: str | None) -> str | None:
-    return str(Path(weights).resolve()) if weights and Path(weights).is_file() else weights
+    return os.path.realpath(weights) if weights and os.path.isfile(weights) else weights
 
 
 def default_profile() -> str:
@@ -294,7 +334,22 @@ def make_grid(
 ) -> Grid:
     """The grid of these names; a setting for a method that is not in it is a mistake, not a wish."""
     names = method_names(methods)
+    lengths, numbers = _whole("bits", bits, 1, MAX_BITS), _whole("seeds", seeds, 0, MAX_SEED)
     for flag, owner in [*(("--set", owner) for owner in params or {}), *([("--sweep", sweep[0])] if sweep else [])]:
         if owner not in names:
             raise UsageError(f"{flag} {owner}.…: method '{get_method(owner).info.name}' is not among --methods")
-    return Grid(names, choices, bits, seeds, load_profile(profile or default_profile()), params or {}, sweep, tuned)
+    chosen = load_profile(default_profile() if profile is None else profile)
+    grid = Grid(names, choices, lengths, numbers, chosen, params or {}, sweep, tuned)
+    for name in names:
+        _param_sets(grid, get_method(name).info)  # wrong values show before any data set is read
+    return grid
+
+
+def _whole(name: str, values: Iterable[Any], least: int, most: int) -> list[int]:
+    """Whole numbers within bounds, each once, in the order given."""
+    found = []
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not least <= int(value) <= most:
+            raise UsageError(f"{name}: {value}, expected whole numbers from {least} to {most}")
+        found.append(int(value))
+    return list(dict.fromkeys(found))

@@ -95,11 +95,15 @@ def _check(record: Record) -> None:
     names = ("method", "dataset", "bits", "seed")
     if not isinstance(record.cell, Mapping) or any(name not in record.cell for name in names):
         raise Unreadable(f"its cell lacks one of {', '.join(names)}")
+    for name, kind in zip(names, (str, str, int, int), strict=True):
+        if not isinstance(record.cell[name], kind):
+            raise Unreadable(f"its cell has {name} {record.cell[name]!r}, expected {kind.__name__}")
     data = record.parts.get("dataset") if isinstance(record.parts, Mapping) else None
     if not isinstance(data, Mapping) or "revision" not in data:
         raise Unreadable("its parts lack the data set's revision")
-    if record.ok and not isinstance(record.metrics.get("map"), (int, float)):
-        raise Unreadable("it is ok but has no MAP")
+    metrics = record.metrics if isinstance(record.metrics, Mapping) else {}
+    if record.ok and not isinstance(metrics.get("map"), (int, float)):
+        raise Unreadable("it is ok but its metrics have no MAP")
 
 
 def arrays_of(record: Record, stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,9 +23,11 @@ import joblib
 
 from benchmark.errors import UsageError
 from benchmark.execution.grid import Cell, DatasetChoice
+from benchmark.execution.options import Options, usable_cores
 from benchmark.execution.origin import Origin, origin_of
+from benchmark.execution.places import check_writable
 from benchmark.execution.plan import PlannedCell
-from benchmark.execution.progress import Progress
+from benchmark.execution.progress import Progress, Silence, progress
 from benchmark.execution.record import Record
 from benchmark.execution.request import Outcome, Request
 from benchmark.execution.store import Damaged, Store
@@ -36,27 +38,6 @@ from benchmark.registry import datasets, get_method
 WAIT_FOR_OTHERS = 0.5  # seconds between looks at cells that another run holds
 # task, its argument, limits, log file, flag to stop it -> how it ended
 Place = Callable[[Callable[[Any], Any], Any, Limits, Path | None, Flag | None], Ending]
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to run, as opposed to what."""
-
-    jobs: int = 1
-    threads: int = 1
-    timeout: float | None = None
-    memory: int | None = None
-    gpus: Sequence[str] = ()
-    allow_overlap: bool = False
-    dask: str | None = None
-
-    def limits(self, gpu: str | None = None) -> Limits:
-        return Limits(self.timeout, self.memory, self.threads, gpu)
-
-    @property
-    def cells_at_once(self) -> int:
-        """`jobs`, but no more than there are cores for them: more only makes every cell slower."""
-        return max(1, min(self.jobs, usable_cores() // self.threads))
 
 
 @dataclass
@@ -72,6 +53,19 @@ class Summary:
     @property
     def failed(self) -> int:
         return sum(status not in ("ok", "skipped") for status in self.statuses.values())
+
+
+def run_cells(
+    store: Store,
+    options: Options,
+    todo: Sequence[PlannedCell],
+    without_rows: Sequence[PlannedCell] = (),
+    quiet: bool = False,
+) -> Summary:
+    """Run these cells into this store, and show how far it is; see `Run.execute`."""
+    check_writable("--results", store.root, "folder")
+    with contextlib.nullcontext(Silence()) if quiet else progress(len(todo)) as shown:
+        return Run(store, options, shown).execute(todo, without_rows)
 
 
 def request_for(planned: PlannedCell, store: Store, options: Options) -> Request:
@@ -223,7 +217,8 @@ class Run:
         with self._gpu(cell) as gpu:
             if self.stop.is_set():
                 return lost(cell, request, INTERRUPTED)
-            ending = place(run_cell, request, self.options.limits(gpu), log, self.stop)
+            limits = Limits(self.options.timeout, self.options.memory, self.options.threads, gpu)
+            ending = place(run_cell, request, limits, log, self.stop)
         if ending.kind == "gone":
             self.summary.gave_up = ending.message
             self.stop.set()
@@ -302,20 +297,6 @@ def told(record: Record) -> str:
         return f"MAP@{metrics['k']} {metrics['map']:.4f}{collapsed}, {seconds:.1f} s"
     error = record.error or {}
     return f"{record.status}: {error.get('message', '')}".splitlines()[0][:200]
-
-
-def usable_cores() -> int:
-    """The cores this process may use, which on a shared machine are not all."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def visible_gpus() -> list[str]:
-    """The CUDA devices cells may be given, one each; asked without importing torch."""
-    named = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if named is not None:
-        return [part for part in named.split(",") if part.strip()]
-    folder = Path("/proc/driver/nvidia/gpus")
-    return [str(number) for number, _ in enumerate(folder.iterdir())] if folder.is_dir() else []
 
 
 @contextmanager

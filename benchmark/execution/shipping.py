@@ -45,7 +45,7 @@ def lacking(paths: Sequence[str]) -> list[str]:
     return [path for path in paths if not Path(path).exists() and not Path(_received.get(path, path)).exists()]
 
 
-def pack(path: str) -> Parcel:
+def make_parcel(path: str) -> Parcel:
     """The file or folder as one archive; a folder too large to send is a UsageError."""
     files = [Path(path)] if Path(path).is_file() else [file for file in Path(path).rglob("*") if file.is_file()]
     size = sum(file.stat().st_size for file in files)

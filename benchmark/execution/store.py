@@ -26,10 +26,11 @@ import stat
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmark.errors import UsageError
 from benchmark.execution.fingerprint import canonical_json
 from benchmark.execution.record import SCHEMA_VERSION, Record, Unreadable, arrays_of
 
@@ -43,6 +44,14 @@ class Damaged(ValueError):
 
 class Foreign(Damaged):
     """A stored file that is what was written, but by a version that we do not know."""
+
+
+class Verdict(NamedTuple):
+    """What `verify` found."""
+
+    sound: int  # records that are what was written, payload and all
+    faults: list[str]  # one line per file that is not
+    left: int  # of these, how many are still in their place
 
 
 class Store:
@@ -171,12 +180,16 @@ class Store:
 
     # Verifying
 
-    def verify(self, quarantine: bool = True) -> list[str]:
-        """Read every byte; what does not match is named and, unless told otherwise, set aside to be recomputed."""
-        faults = []
+    def verify(self, quarantine: bool = True) -> Verdict:
+        """Read every byte; what does not match is named and, unless told otherwise, set aside to be recomputed.
+
+        What another version wrote is named too, and never set aside.
+        """
+        sound, left, faults = 0, 0, []
         for folder, prefix in ((self.cells, ""), (self.datasets, "dataset-")):
             for stem in _stems(folder):
                 if not _fault(folder, stem):
+                    sound += folder == self.cells
                     continue
                 with self.lock(prefix + stem) as mine:  # a run may have been at it while we read
                     fault = _fault(folder, stem) if mine else None
@@ -184,7 +197,10 @@ class Store:
                         faults.append(f"{folder.name}/{stem}: {fault}")
                     if fault and quarantine and not isinstance(fault, Foreign):
                         self.set_aside(stem, folder)
-        return faults
+                    else:
+                        left += fault is not None
+                        sound += fault is None and folder == self.cells
+        return Verdict(sound, faults, left)
 
     def set_aside(self, stem: str, folder: Path | None = None) -> None:
         """Move a damaged record and its payload to quarantine/: the record first, that it never lacks its payload."""
@@ -206,10 +222,10 @@ def _fault(folder: Path, stem: str) -> Damaged | None:
     """What is wrong with a record or its payload."""
     try:
         record = _read_record(folder / f"{stem}.json")
-        if record is not None and record.get("payload"):
-            _payload_bytes(folder, record["payload"])
         if record is not None and folder.name == "cells":
             _known(record)
+        if record is not None and record.get("payload"):
+            _payload_bytes(folder, record["payload"])
     except Damaged as error:
         return error
     return None
@@ -227,6 +243,8 @@ def _names(folder: Path) -> list[str]:
         return sorted(os.listdir(folder))
     except FileNotFoundError:
         return []
+    except OSError as error:
+        raise UsageError(f"results folder {folder}: {error.strerror or error}; give another one") from error
 
 
 def _stems(folder: Path) -> list[str]:
@@ -270,7 +288,18 @@ def _read_record(path: Path) -> dict[str, Any] | None:
     record = json.loads(body)
     if not isinstance(record, dict) or record.get("key") != path.stem:
         raise Damaged(f"record {path.name} is not that of this key")
+    if not _describes_a_payload(record.get("payload")):
+        raise Foreign(f"record {path.name} cannot be used: its payload is {record['payload']!r}")
     return record
+
+
+def _describes_a_payload(described: Any) -> bool:
+    """None, or all that is needed to find and check a file beside the record."""
+    if not isinstance(described, dict):
+        return described is None
+    kinds = {"file": str, "sha256": str, "bytes": int}
+    typed = all(isinstance(described.get(name), kind) for name, kind in kinds.items())
+    return typed and "/" not in described["file"]
 
 
 def _refuse_pipes(path: Path) -> None:

@@ -31,7 +31,7 @@ from typing import Any, Protocol
 
 from benchmark.execution.processes import alive, descendants, end, end_strays, marked, resident, state, sweep_strays
 from benchmark.execution.record import Status
-from benchmark.execution.task_process import LAST_SECONDS, keep, tell
+from benchmark.execution.task_process import LAST_SECONDS, keep, tell_runner
 
 POLL_SECONDS = 0.1  # between looks at the clock, the memory and the log; a result is noticed at once
 SCRATCH = "hashbench-cell-"  # how the working directories of tasks are called
@@ -51,7 +51,7 @@ class Flag(Protocol):
 
 
 Told = Callable[[str, int, int | None], None]  # what a step is, how much of it is done, of how much if that is known
-__all__ = ["INTERRUPTED", "Ending", "Flag", "Limits", "Told", "start_server", "supervise", "tell"]
+__all__ = ["INTERRUPTED", "Ending", "Flag", "Limits", "Told", "start_server", "supervise", "tell_runner"]
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ def supervise(
 ) -> Ending:
     """Run `task(argument)` in its own process and say how it ended.
 
-    `told` hears what the task tells of its steps (`tell`), and at least every few seconds that it lives. A task that
-    died with the server it was forked from, so by another's fault, is run again, a bounded number of times.
+    `told` hears what the task tells of its steps (`tell_runner`), and at least every few seconds that it lives. A task
+    that died with the server it was forked from, so by another's fault, is run again, a bounded number of times.
     """
     content = pickle.dumps((task, argument))
     ending = LOST

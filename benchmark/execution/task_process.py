@@ -49,7 +49,7 @@ class _Line:
 _line = _Line()
 
 
-def tell(what: str, done: int = 0, total: int | None = None) -> None:
+def tell_runner(what: str, done: int = 0, total: int | None = None) -> None:
     """In a supervised task: say how far a step of it is. Cheap: five messages a second go out; elsewhere, none."""
     now = time.monotonic()
     if _line.owner != os.getpid() or (what == _line.step and now - _line.told < TELL_SECONDS):

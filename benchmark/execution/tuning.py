@@ -9,6 +9,7 @@ resumed, and run locally or on a cluster like any other, too. The query split is
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import sys
 import warnings
@@ -27,6 +28,7 @@ from benchmark.execution.store import Store
 from benchmark.registry import get_method
 from benchmark.seeds import derive_seed
 
+MANY_FOLDS = 10  # beyond it, data sets are loaded to see whether they have so many rows
 RATE = "learning_rate"  # a field of Training, not of the method: searched for every method that trains a network
 RATES = [1e-5, 10**-4.5, 1e-4, 10**-3.5, 1e-3]  # the paper's: 1e-5 to 1e-3 by a factor of sqrt(10)
 
@@ -85,6 +87,8 @@ def settings(info: MethodInfo, dataset: str, budget: int, fixed: Mapping[str, An
 
 def trials(grid: Grid, store: Store, budget: int, folds: int) -> list[Trial]:
     """Every trial of every method on every data set, with the state of its cells."""
+    if folds > MANY_FOLDS:
+        _check_folds(grid.choices, folds)
     wanted: list[tuple[str, DatasetChoice, dict[str, Any], list[Cell]]] = []
     for choice in grid.choices:
         for name in grid.methods:
@@ -95,6 +99,15 @@ def trials(grid: Grid, store: Store, budget: int, folds: int) -> list[Trial]:
     return [
         Trial(name, choice, one, [planned[digest(cell.parts)] for cell in cells]) for name, choice, one, cells in wanted
     ]
+
+
+def _check_folds(choices: Iterable[DatasetChoice], folds: int) -> None:
+    for choice in choices:
+        rows = len(choice.dataset.load().train)
+        if folds > rows:
+            raise UsageError(
+                f"--folds {folds}: '{choice.dataset.name}' has {rows} training rows, expected one per fold"
+            )
 
 
 def _cells(grid: Grid, info: MethodInfo, choice: DatasetChoice, one: Mapping[str, Any], folds: int) -> list[Cell]:
@@ -157,11 +170,13 @@ def write_winners(path: Path, found: Sequence[Mapping[str, Any]], grid: Grid, fo
 
 def read_winners(path: Path) -> Tuned:
     """What `tune` wrote."""
+    if not os.path.isfile(path):  # a pipe would be waited for
+        raise UsageError(f"--tuned {path}: no such file; make it with the command tune and --out {path}")
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_text(encoding="utf-8"))
         found = {(one["method"], one["revision"]): dict(one["params"]) for one in content["winners"]}
-        return Tuned(str(path.resolve()), found)
-    except FileNotFoundError:
-        raise UsageError(f"--tuned {path}: no such file; make it with: python run_all.py tune --out {path}") from None
-    except (ValueError, KeyError, TypeError) as error:
+        return Tuned(os.path.realpath(path), found)
+    except OSError as error:
+        raise UsageError(f"--tuned {path}: cannot be read: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(f"--tuned {path}: not a file that 'tune' wrote ({type(error).__name__})") from None

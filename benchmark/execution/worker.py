@@ -18,7 +18,7 @@ import numpy as np
 from benchmark.contracts import HashDataset, MethodInfo, Splits
 from benchmark.data.audit import Audit, audit
 from benchmark.data.cache import telling
-from benchmark.data.feature_cache import FeatureCut, extract
+from benchmark.data.feature_cache import FeatureCut, FeatureSource, extract
 from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
 from benchmark.evaluation.codes import health, pack
 from benchmark.evaluation.counting import EVALUATOR_VERSION, count
@@ -29,7 +29,7 @@ from benchmark.execution.grid import data_parts
 from benchmark.execution.provenance import peak_memory, provenance
 from benchmark.execution.record import Record, Status
 from benchmark.execution.request import Outcome, Request
-from benchmark.execution.task_process import tell
+from benchmark.execution.task_process import tell_runner
 from benchmark.registry import get_dataset, get_method
 from benchmark.seeds import derive_seed
 
@@ -48,7 +48,7 @@ def run_cell(request: Request) -> Outcome:
         _carry_out(request, info, outcome)
     except (Exception, SystemExit) as error:
         record.status = status_of(error)
-        record.error = described(error)
+        record.error = recorded_error(error)
     record.peak_memory = peak_memory()
     record.provenance = provenance(request.threads)
     return outcome
@@ -88,7 +88,7 @@ def status_of(error: BaseException) -> Status:
     return "oom" if isinstance(error, MemoryError) else "failed"
 
 
-def described(error: BaseException) -> dict[str, str]:
+def recorded_error(error: BaseException) -> dict[str, str]:
     """An exception as a record keeps it."""
     kind = "training" if isinstance(error, TrainingFailed) else type(error).__name__
     message = f"it called sys.exit({error.code!r})" if isinstance(error, SystemExit) else str(error)
@@ -204,11 +204,9 @@ def _featured(dataset: HashDataset, splits: Splits, info: MethodInfo, request: R
     if info.input == "features" and all(split.features is not None for split in splits.parts().values()):
         return replace(splits, notes=(*splits.notes, GIVEN))  # whoever gives features means them
     cut: FeatureCut = "trunk" if depth == "last" else "penultimate"
-    weights, partial, threads = request.weights, request.partial_weights, request.threads
-    with client_of(request.scheduler, tell) as client:
-        featured = extract(
-            dataset, splits, request.backbone, weights, cut=cut, partial=partial, threads=threads, client=client
-        )
+    source = FeatureSource(request.backbone, request.weights, cut, request.partial_weights)
+    with client_of(request.scheduler, tell_runner) as client:
+        featured = extract(dataset, splits, source, threads=request.threads, client=client)
     train, query, database = (replace(split, images=None) for split in featured.parts().values())
     return replace(featured, train=train, query=query, database=database)
 
@@ -228,7 +226,7 @@ def prepare_data(request: Request) -> Prepared:
     use_threads(request.threads)
     for plugin in request.plugins:
         plugin.load()
-    with telling(tell):
+    with telling(tell_runner):
         _, splits, audited = checked_splits(get_method(request.identity["method"]).info, request)
     arrays = dataset_arrays(splits) if request.with_dataset else {}
     return Prepared([*audited.errors], [*splits.notes], arrays)

@@ -17,7 +17,7 @@ def headline_words(sheet: Sheet, stored: StoredArrays) -> str:
         return f"No method has a score yet ({sheet.words})."
     means = {name: mean_map(field, name) for name, _ in field.methods}
     order = sorted(means, key=lambda method: -means[method])
-    said = _lead(field, means, order, stored) if len(order) > 1 else _alone(field, means[order[0]])
+    said = _lead_sentence(field, means, order, stored) if len(order) > 1 else _alone(field, means[order[0]])
     rest = " ".join(part for part in (left_out_words(field), _unknown(sheet, field, order[0])) if part)
     return f"{said} {rest}".strip()
 
@@ -37,7 +37,7 @@ def _alone(field: CommonField, mean: float) -> str:
     return f"{said}; there is nothing to compare it with."
 
 
-def _lead(field: CommonField, means: dict[str, float], order: list[str], stored: StoredArrays) -> str:
+def _lead_sentence(field: CommonField, means: dict[str, float], order: list[str], stored: StoredArrays) -> str:
     titles, (best, second) = dict(field.methods), order[:2]
     lead = means[best] - means[second]
     low, high = lead_interval(field.sheet, field.datasets, best, second, stored)

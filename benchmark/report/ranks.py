@@ -53,7 +53,7 @@ def rank_table(sheet: Sheet, stored: StoredArrays, *, name: str) -> Table | None
     for i in np.argsort(mean, kind="stable"):
         entries = [text(field.methods[i][1]), number(mean[i], 2)]
         entries += [*(number(value, 2) for value in by_set[:, i]), text(letters[i])] if several else []
-        body.append([*entries, _whole(wins[i].sum()), _whole(wins[:, i].sum())])
+        body.append([*entries, _whole_entry(wins[i].sum()), _whole_entry(wins[:, i].sum())])
     remarks = [line for line in (left_out_words(field),) if line]
     title = sheet.titled("Ranks over data sets" if several else "Ranks")
     return Table(
@@ -79,7 +79,7 @@ def _note(field: CommonField, by_set: np.ndarray) -> str:
     )
 
 
-def _whole(value: float) -> Entry:
+def _whole_entry(value: float) -> Entry:
     return number(float(value), 0)
 
 

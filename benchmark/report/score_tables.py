@@ -123,7 +123,7 @@ def rank_places(entries: Sequence[Entry]) -> list[Entry]:
     return [replace(entry, place=places.get(value, 0)) for entry, value in zip(entries, printed, strict=True)]
 
 
-def _lead(groups: list[pd.DataFrame], entries: list[Entry], stored: StoredArrays) -> float | None:
+def _p_of_the_lead(groups: list[pd.DataFrame], entries: list[Entry], stored: StoredArrays) -> float | None:
     """p of the best against the runner-up by per-query AP; None where there is no single best or no AP."""
     best = [i for i, entry in enumerate(entries) if entry.place == 1]
     second = [i for i, entry in enumerate(entries) if entry.place == 2]
@@ -160,7 +160,7 @@ def map_table(sheet: Sheet, stored: StoredArrays, *, name: str, title: str) -> T
             columns.append(Column(f"{bits} bits", dataset.label))
             seeds = of_bits["seed"].nunique()
             blocks.append(rank_places([score_entry(group, digits=digits, seeds=seeds) for group in groups]))
-            tests.append(_lead(groups, blocks[-1], stored))
+            tests.append(_p_of_the_lead(groups, blocks[-1], stored))
             chance.append(number(chance_level(cells), digits))
     blocks = _mark_winners(blocks, tests)
     body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]

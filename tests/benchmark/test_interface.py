@@ -91,3 +91,73 @@ def test_an_empty_folder_gives_empty_things(synthetic, fresh) -> None:
 def test_importing_it_loads_neither_pandas_nor_torch() -> None:
     code = "import sys, benchmark.interface; sys.exit(any(m in sys.modules for m in ('pandas', 'torch')))"
     assert run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+SCRIPT = """
+import sys
+import numpy as np
+import benchmark
+from benchmark import register_method
+
+rng, arrays = np.random.default_rng(0), {}
+for part in ("train", "query", "database"):
+    arrays[f"{part}_features"] = rng.normal(size=(20, 8)).astype(np.float32)
+    arrays[f"{part}_labels"] = np.arange(20) % 4
+np.savez("tiny.npz", map_cutoff=20, **arrays)
+
+
+def planes(seed, columns, bits):
+    return np.random.default_rng(seed).standard_normal((columns, bits))
+
+
+@register_method("typed", title="Typed")
+class Typed:
+    def fit(self, train):
+        self.planes = planes(self.seed, train.features.shape[1], self.bits)
+
+    def encode(self, split):
+        return np.where(split.features @ self.planes > 0, 1, -1)
+
+
+found = benchmark.run("features:tiny.npz", [Typed, "lsh"], bits=[4, 8], seeds=0, quiet=True)
+assert len(found) == 4, found.frame()
+assert list(found.table("map").index) == ["LSH", "Typed"]
+assert len(benchmark.run("features:tiny.npz", Typed, bits=4, quiet=True)) == 1
+assert len(benchmark.results("results")) == 4
+print("ran once")
+"""
+
+
+def test_a_script_needs_no_guard_and_may_define_its_methods(tmp_path: Path) -> None:
+    """Cells run in other processes, which would execute the script again if they imported it."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["ran once"]
+
+
+def test_what_cannot_be_sent_to_another_process_is_told_before_any_work(tmp_path: Path) -> None:
+    text = SCRIPT.replace("class Typed:\n", "class Typed:\n    lock = __import__('threading').Lock()\n\n")
+    (tmp_path / "script.py").write_text(text)
+    done = run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "put it into a file of its own" in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"methods": object}, "@register_method"),
+        ({"methods": "nope"}, "unknown method"),
+        ({"datasets": "nope"}, "unknown dataset"),
+        ({"params": {"itq": {"iterations": 3}}, "methods": "lsh"}, "not among"),
+        ({"profile": "nope"}, "profile"),
+    ],
+)
+def test_bad_input_raises_before_any_work(tmp_path: Path, monkeypatch, arguments, word) -> None:
+    import benchmark
+
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=word):
+        benchmark.run(**({"datasets": "coco", "methods": "lsh", "bits": 8} | arguments))
+    assert not (tmp_path / "results").exists()

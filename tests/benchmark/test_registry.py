@@ -251,3 +251,10 @@ def test_a_method_from_the_registry_has_types(tmp_path):
     )
     assert "numpy.ndarray" in told
     assert builtin_folder("methods").parent.joinpath("benchmark", "py.typed").exists()
+
+
+def test_a_helper_beside_a_plugin_file_is_told_to_become_a_package(tmp_path):
+    (tmp_path / "beside_helper.py").write_text("x = 1\n")
+    (tmp_path / "leaning.py").write_text("from beside_helper import x\n")
+    with pytest.raises(UsageError, match="a plugin file stands alone: make a package"):
+        load_plugin(tmp_path / "leaning.py")

@@ -122,7 +122,7 @@ def test_official_annotations_and_real_weights(coco, tmp_path):
 
 def test_features_see_what_is_in_the_images(shared_data, tmp_path, monkeypatch):
     """SqueezeNet features of real images retrieve far better than chance, through lists and cache."""
-    from benchmark.data.feature_cache import extract
+    from benchmark.data.feature_cache import FeatureSource, extract
     from benchmark.registry import get_dataset
 
     monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
@@ -131,7 +131,7 @@ def test_features_see_what_is_in_the_images(shared_data, tmp_path, monkeypatch):
     real.write_lists({"train": "train.txt", "query": "query.txt", "database": "database.txt"})
     dataset = get_dataset(f"lists:{real.folder}")
     dataset.check()
-    splits = extract(dataset, dataset.load(), "squeezenet1_1", real.weights)
+    splits = extract(dataset, dataset.load(), FeatureSource("squeezenet1_1", real.weights))
     query, database = (s.features / np.linalg.norm(s.features, axis=1, keepdims=True)
                        for s in (splits.query, splits.database))  # fmt: skip
     relevant = splits.query.labels.astype(int) @ splits.database.labels.T.astype(int) > 0

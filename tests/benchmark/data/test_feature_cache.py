@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,11 +16,12 @@ from benchmark import Split, Splits, UsageError
 from benchmark.data import feature_cache as features
 from benchmark.data import hashing
 from benchmark.data.cache import read_note, telling
-from benchmark.data.feature_cache import extract
+from benchmark.data.feature_cache import FeatureSource, extract
 from benchmark.data.images import ImageArrays, ImageFiles, Transform
 from benchmark.deep.backbones import Backbone
 
 DATASET = SimpleNamespace(name="tiny", revision="1")
+TINY = FeatureSource("tiny")
 TRANSFORM = Transform(resize=8, crop=6)
 
 
@@ -93,7 +95,7 @@ def folder_of(cache):
 
 def test_every_row_gets_its_own_features(tmp_path):
     array = pictures(31)
-    found = extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    found = extract(DATASET, make(array), TINY, cache=tmp_path / "f", workers=0)
     expected = slow_features(array)
     np.testing.assert_allclose(found.query.features, expected[:5], atol=1e-5)
     np.testing.assert_allclose(found.database.features, expected[5:30], atol=1e-5)
@@ -106,7 +108,7 @@ def test_an_image_is_computed_once_and_then_never(tmp_path):
     counter = Counter()
     array = pictures(31)
     for _ in range(2):
-        extract(DATASET, make(array, counter), "tiny", cache=tmp_path / "f", workers=0)
+        extract(DATASET, make(array, counter), TINY, cache=tmp_path / "f", workers=0)
         assert set(counter.values()) == {1}
         assert len(counter) == 31
 
@@ -114,7 +116,7 @@ def test_an_image_is_computed_once_and_then_never(tmp_path):
 def test_rows_without_names_are_kept_apart(tmp_path):
     array = pictures(12)
     parts = [Split(images=ImageArrays(array[i : i + 4])) for i in (0, 4, 8)]
-    found = extract(DATASET, Splits(*parts), "tiny", cache=tmp_path / "f", workers=0)
+    found = extract(DATASET, Splits(*parts), TINY, cache=tmp_path / "f", workers=0)
     np.testing.assert_allclose(found.train.features, slow_features(array[:4]), atol=1e-5)
     np.testing.assert_allclose(found.database.features, slow_features(array[8:]), atol=1e-5)
 
@@ -122,24 +124,29 @@ def test_rows_without_names_are_kept_apart(tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        {"dataset": SimpleNamespace(name="tiny", revision="2")},
         {"backbone": "other"},
         {"weights": "IMAGENET1K_V2"},
         {"cut": "trunk", "backbone": "alexnet"},
         {"partial": True},
     ],
 )
-def test_anything_that_changes_features_changes_the_key(tmp_path, change):
+def test_anything_that_changes_features_changes_the_key(change):
     splits = make(pictures(31))
-    base = {"dataset": DATASET, "backbone": "tiny", "weights": None, "cut": "penultimate", "partial": False}
-    key = features.feature_folder(splits=splits, **base)
-    assert features.feature_folder(splits=splits, **base) == key
-    assert features.feature_folder(splits=splits, **{**base, **change}) != key
+    key = features.feature_folder(DATASET, splits, TINY)
+    assert features.feature_folder(DATASET, splits, FeatureSource("tiny")) == key
+    assert features.feature_folder(DATASET, splits, replace(TINY, **change)) != key
+
+
+def test_another_revision_changes_the_key():
+    splits, other = make(pictures(31)), SimpleNamespace(name="tiny", revision="2")
+    assert features.feature_folder(DATASET, splits, TINY) != features.feature_folder(other, splits, TINY)
 
 
 def test_a_network_without_layers_behind_its_trunk_is_run_once():
     splits = make(pictures(31))
-    one, two = (features.feature_folder(DATASET, splits, "resnet50", cut=cut) for cut in ("trunk", "penultimate"))
+    one, two = (
+        features.feature_folder(DATASET, splits, FeatureSource("resnet50", cut=cut)) for cut in ("trunk", "penultimate")
+    )
     assert one == two
 
 
@@ -163,11 +170,11 @@ def kept_rows(cache):
 def test_interrupted_work_goes_on_where_it_stopped(tmp_path):
     array, counter, shown = pictures(31), Counter(), []
     with pytest.raises(Stopped), stop_after(20):
-        extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+        extract(DATASET, make(array), TINY, cache=tmp_path / "f", workers=0)
     kept = kept_rows(tmp_path / "f")
     assert 16 <= kept < 31
     with telling(lambda what, done, total: shown.append((done, total))):
-        again = extract(DATASET, make(array, counter), "tiny", cache=tmp_path / "f", workers=0)
+        again = extract(DATASET, make(array, counter), TINY, cache=tmp_path / "f", workers=0)
     np.testing.assert_allclose(again.query.features, slow_features(array[:5]), atol=1e-5)
     assert sum(counter.values()) == 31 - kept
     assert shown[0][0] > kept
@@ -177,19 +184,19 @@ def test_interrupted_work_goes_on_where_it_stopped(tmp_path):
 def test_a_damaged_chunk_is_computed_again(tmp_path):
     array = pictures(31)
     with pytest.raises(Stopped), stop_after(20):
-        extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+        extract(DATASET, make(array), TINY, cache=tmp_path / "f", workers=0)
     chunk = min(folder_of(tmp_path / "f").glob("chunk-*.npy"))
     content = bytearray(chunk.read_bytes())
     content[-1] ^= 1
     chunk.write_bytes(content)
-    found = extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    found = extract(DATASET, make(array), TINY, cache=tmp_path / "f", workers=0)
     np.testing.assert_allclose(found.database.features, slow_features(array[5:30]), atol=1e-5)
 
 
 @pytest.mark.parametrize("damage", ["flip a bit", "cut it short", "lose the note", "lose the table"])
 def test_a_damaged_table_is_computed_again(tmp_path, damage):
     array = pictures(31)
-    extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    extract(DATASET, make(array), TINY, cache=tmp_path / "f", workers=0)
     folder = folder_of(tmp_path / "f")
     content = bytearray((folder / "features.npy").read_bytes())
     if damage == "flip a bit":
@@ -201,21 +208,21 @@ def test_a_damaged_table_is_computed_again(tmp_path, damage):
         (folder / "features.note").unlink()
     else:
         (folder / "features.npy").unlink()
-    found = extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    found = extract(DATASET, make(array), TINY, cache=tmp_path / "f", workers=0)
     np.testing.assert_allclose(found.train.features, slow_features(array[20:31]), atol=1e-5)
     assert read_note(folder / "features.note")["rows"] == 31
 
 
 def test_wide_rows_are_kept_in_half_precision(tmp_path):
-    found = extract(DATASET, make(pictures(31)), "wide", cache=tmp_path / "f", workers=0)
+    found = extract(DATASET, make(pictures(31)), FeatureSource("wide"), cache=tmp_path / "f", workers=0)
     assert found.query.features.dtype == np.float16
-    narrow = extract(DATASET, make(pictures(31)), "tiny", cache=tmp_path / "f", workers=0)
+    narrow = extract(DATASET, make(pictures(31)), TINY, cache=tmp_path / "f", workers=0)
     assert narrow.query.features.dtype == np.float32
     np.testing.assert_allclose(found.query.features[:, :3], narrow.query.features, atol=2e-3)
 
 
 def work(cache, results):
-    found = extract(DATASET, make(pictures(31)), "tiny", cache=cache, workers=0)
+    found = extract(DATASET, make(pictures(31)), TINY, cache=cache, workers=0)
     results.put(np.array(found.database.features))
 
 
@@ -240,7 +247,7 @@ def die_half_way(cache):
             os.kill(os.getpid(), signal.SIGKILL)
 
     with telling(die):
-        extract(DATASET, make(pictures(31)), "tiny", cache=cache, workers=0)
+        extract(DATASET, make(pictures(31)), TINY, cache=cache, workers=0)
 
 
 def test_a_killed_process_leaves_whole_chunks(tmp_path):
@@ -251,7 +258,7 @@ def test_a_killed_process_leaves_whole_chunks(tmp_path):
     folder = folder_of(tmp_path / "f")
     (folder / ".chunk-000000016.x.npy").write_bytes(b"begun")
     kept, counter = kept_rows(tmp_path / "f"), Counter()
-    found = extract(DATASET, make(pictures(31), counter), "tiny", cache=tmp_path / "f", workers=0)
+    found = extract(DATASET, make(pictures(31), counter), TINY, cache=tmp_path / "f", workers=0)
     np.testing.assert_allclose(found.database.features, slow_features(pictures(31)[5:30]), atol=1e-5)
     assert kept >= 16
     assert sum(counter.values()) == 31 - kept
@@ -278,8 +285,8 @@ def of_files(folder, count):
 def test_worker_processes_decode_the_same(tmp_path):
     write_files(tmp_path / "images", 19)
     splits = of_files(tmp_path / "images", 19)
-    one = extract(DATASET, splits, "tiny", cache=tmp_path / "one", workers=0)
-    two = extract(DATASET, splits, "tiny", cache=tmp_path / "two", workers=2)
+    one = extract(DATASET, splits, TINY, cache=tmp_path / "one", workers=0)
+    two = extract(DATASET, splits, TINY, cache=tmp_path / "two", workers=2)
     np.testing.assert_array_equal(one.database.features, two.database.features)
     np.testing.assert_allclose(one.database.features, slow_features(pictures(19)[4:]), atol=1e-5)
 
@@ -290,7 +297,7 @@ def test_a_broken_file_is_named_with_its_list_line(tmp_path, workers):
     broken = tmp_path / "images" / "9.png"
     broken.write_bytes(broken.read_bytes()[:-60])
     with pytest.raises(UsageError) as caught:
-        extract(DATASET, of_files(tmp_path / "images", 12), "tiny", cache=tmp_path / "f", workers=workers)
+        extract(DATASET, of_files(tmp_path / "images", 12), TINY, cache=tmp_path / "f", workers=workers)
     assert str(caught.value).startswith(f"list file database.txt line 10: image {broken} is broken")
     assert "\n" not in str(caught.value)
 
@@ -313,37 +320,37 @@ def rot(path, monkeypatch):
 def test_bit_rot_in_features_is_noticed(tmp_path, monkeypatch, settled, due):
     """A6: a sha256 lay beside the features and was never looked at again."""
     array = pictures(31)
-    extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    extract(DATASET, make(array), TINY, cache=tmp_path / "f", workers=0)
     table = folder_of(tmp_path / "f") / "features.npy"
     rot(table, monkeypatch)
     if due == "a week later":
         monkeypatch.setattr(features, "CHEAP", -1)
         now = features.time.time_ns
-        before = extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+        before = extract(DATASET, make(array), TINY, cache=tmp_path / "f", workers=0)
         assert not np.allclose(np.array(before.train.features[-1]), slow_features(array[30:31]), atol=1e-7, rtol=0)
         monkeypatch.setattr(features.time, "time_ns", lambda: now() + hashing.WEEK)
-    found = extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    found = extract(DATASET, make(array), TINY, cache=tmp_path / "f", workers=0)
     np.testing.assert_allclose(found.train.features, slow_features(array[20:31]), atol=1e-5)
     assert features.verify_table(table.parent)
 
 
 def test_a_large_sound_table_is_not_read_whenever_it_is_opened(tmp_path, monkeypatch, settled):
     monkeypatch.setattr(features, "CHEAP", -1)
-    extract(DATASET, make(pictures(31)), "tiny", cache=tmp_path / "f", workers=0)
+    extract(DATASET, make(pictures(31)), TINY, cache=tmp_path / "f", workers=0)
     monkeypatch.setattr(features, "hashed_now", lambda path: pytest.fail("read again"))
-    extract(DATASET, make(pictures(31)), "tiny", cache=tmp_path / "f", workers=0)
+    extract(DATASET, make(pictures(31)), TINY, cache=tmp_path / "f", workers=0)
 
 
 @pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"no table at all", None])
 def test_what_stands_in_for_a_table_is_replaced(tmp_path, content):
     array = pictures(31)
-    extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    extract(DATASET, make(array), TINY, cache=tmp_path / "f", workers=0)
     table = folder_of(tmp_path / "f") / "features.npy"
     if content is None:
         np.save(table, np.full((31, 3), np.nan, np.float32))
     else:
         table.write_bytes(content)
-    found = extract(DATASET, make(array), "tiny", cache=tmp_path / "f", workers=0)
+    found = extract(DATASET, make(array), TINY, cache=tmp_path / "f", workers=0)
     np.testing.assert_allclose(found.train.features, slow_features(array[20:31]), atol=1e-5)
 
 
@@ -353,7 +360,7 @@ def test_files_of_equal_names_and_other_bytes_are_other_features(tmp_path):
         (tmp_path / name).mkdir()
         for number, image in enumerate(pictures(12, seed)):
             Image.fromarray(image).save(tmp_path / name / f"{number}.png")
-    one, two = (extract(DATASET, of_files(tmp_path / n, 12), "tiny", cache=tmp_path / "f", workers=0)
+    one, two = (extract(DATASET, of_files(tmp_path / n, 12), TINY, cache=tmp_path / "f", workers=0)
                 for n in ("clean", "noisy"))  # fmt: skip
     np.testing.assert_allclose(one.query.features, slow_features(pictures(4)), atol=1e-5)
     np.testing.assert_allclose(two.query.features, slow_features(pictures(12, 1)[:4]), atol=1e-5)
@@ -361,9 +368,9 @@ def test_files_of_equal_names_and_other_bytes_are_other_features(tmp_path):
 
 def test_the_code_that_makes_features_is_part_of_the_key(monkeypatch):
     splits = make(pictures(31))
-    before = features.feature_folder(DATASET, splits, "tiny")
+    before = features.feature_folder(DATASET, splits, TINY)
     monkeypatch.setattr(features, "_features", tiny_backbone)
-    assert features.feature_folder(DATASET, splits, "tiny") != before
+    assert features.feature_folder(DATASET, splits, TINY) != before
 
 
 def test_a_cache_without_room_is_one_line(tmp_path, monkeypatch):
@@ -372,4 +379,4 @@ def test_a_cache_without_room_is_one_line(tmp_path, monkeypatch):
 
     monkeypatch.setattr(features.np, "save", full)
     with pytest.raises(UsageError, match=r"features cannot be kept in .*: No space left on device; make room"):
-        extract(DATASET, make(pictures(31)), "tiny", cache=tmp_path / "f", workers=0)
+        extract(DATASET, make(pictures(31)), TINY, cache=tmp_path / "f", workers=0)

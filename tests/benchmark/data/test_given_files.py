@@ -4,13 +4,13 @@ import os
 
 import pytest
 
-from benchmark.data.given_files import given_path, is_file, is_folder, need_folder, read_bytes, read_text
+from benchmark.data.given_files import given_path, is_folder, is_regular_file, need_folder, read_bytes, read_text
 from benchmark.errors import UsageError
 
 
 def test_looking_never_raises(tmp_path):
     for path in (tmp_path / ("x" * 5000), tmp_path / "nul\0", tmp_path / "gone" / "deeper"):
-        assert not is_file(path)
+        assert not is_regular_file(path)
         assert not is_folder(path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +51,19 @@ def test_a_copied_and_edited_profile(tmp_path: Path) -> None:
         ("[training]\nsteps = true", "steps = True, expected int"),
         ("[training]\nsteps = 0", "steps = 0, expected 1 or more"),
         ('[training]\ntrain = "some"', "expected one of hash, last, all"),
+        ("training = 5", "expected a table"),
+        ("[[training]]\nsteps = 5", "expected a table"),
+        ("[training]\nlearning_rate = nan", "learning_rate = nan, expected 0 to"),
+        ("[training]\nlearning_rate = inf", "learning_rate = inf, expected 0 to"),
+        ("[training]\nlearning_rate = 1e400", "learning_rate = inf"),
+        (f"[training]\nlearning_rate = 1{'0' * 400}", "that a float can hold"),
+        (f"[training]\nsteps = 1{'0' * 400}", "expected 1 to"),
+        ("[training]\nweight_decay = -1", "weight_decay = -1.0, expected 0 or more"),
+        ("[training]\nmomentum = 1", "expected less than 1"),
+        ("[training]\nresize = 32\ncrop = 64", "crop = 64, expected at most resize"),
+        ('[training]\ndevice = "tpu"', "device = 'tpu'"),
+        ('[training]\nbackbone = "alexnet"', "backbone is chosen by --backbone"),
+        ('[training]\nweights = "w.pth"', "weights is chosen by --weights"),
     ],
 )
 def test_a_wrong_profile_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -57,6 +71,23 @@ def test_a_wrong_profile_is_refused(tmp_path: Path, text: str, message: str) -> 
     file.write_text(text)
     with pytest.raises(UsageError, match=message):
         load_profile(file)
+
+
+@pytest.mark.parametrize("content", [b'[training]\ntrain = "\xff"', "[training]".encode("utf-16"), b"\0"])
+def test_a_profile_that_is_no_text(tmp_path: Path, content: bytes) -> None:
+    """E: not UTF-8."""
+    (tmp_path / "wrong.toml").write_bytes(content)
+    with pytest.raises(UsageError, match=r"wrong\.toml: not TOML"):
+        load_profile(tmp_path / "wrong.toml")
+
+
+@pytest.mark.parametrize("name", ["", ".", "n" * 5000, "/proc/self/mem", "pipe"])
+def test_a_profile_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """E: OSErrors; a pipe must not be waited for."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    with pytest.raises(UsageError, match="profile"):
+        load_profile(name)
 
 
 def test_an_unknown_profile_names_the_known_ones() -> None:

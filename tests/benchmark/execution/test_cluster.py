@@ -87,9 +87,11 @@ def test_features_made_by_a_cluster_are_those_made_here(tmp_path: Path, monkeypa
     names = [str(number) for number in range(43)]
     splits = Splits(*(Split(images=ImageArrays(pictures[a:b]), ids=names[a:b]) for a, b in ((5, 43), (0, 5), (5, 43))))
     dataset: Any = SimpleNamespace(name="tiny", revision="1")
-    alone = features.extract(dataset, splits, "mean", cache=tmp_path / "alone", workers=0)
+    alone = features.extract(dataset, splits, features.FeatureSource("mean"), cache=tmp_path / "alone", workers=0)
     with distributed.Client(processes=False, n_workers=2, dashboard_address=None, set_as_default=False) as client:
-        helped = features.extract(dataset, splits, "mean", cache=tmp_path / "helped", client=client)
+        helped = features.extract(
+            dataset, splits, features.FeatureSource("mean"), cache=tmp_path / "helped", client=client
+        )
     for name, split in alone.parts().items():
         assert np.array_equal(split.features, helped.parts()[name].features)  # type: ignore[arg-type]
 

@@ -71,7 +71,7 @@ def test_death_at_any_step_of_a_commit_loses_nothing(bench: Any, other_bench: An
     finish(bench, "--jobs", "1", code=-signal.SIGKILL)
     before = bench.content()
     assert before.items() <= other_bench.content().items()  # nothing corrupt
-    assert bench.store.verify() == []
+    assert bench.store.verify().faults == []
     bench.plugins = peaceful
     assert bench.run() == 0
     assert bench.content() == other_bench.content()
@@ -120,7 +120,7 @@ def test_fifty_deaths_at_random_moments_lose_nothing(bench: Any, other_bench: An
         now = bench.content()
         assert {key for key, one in done.items() if one.status == "ok"} <= now.keys()
         lost += len(now) == len(done)
-        assert bench.store.verify() == []
+        assert bench.store.verify().faults == []
     assert lost < 50
     finish(bench)
     assert bench.content() == other_bench.content()
@@ -141,7 +141,7 @@ def test_eight_runs_at_once_compute_each_of_400_cells_once(bench: Any) -> None:
     assert len(computed) == 400
     assert set(computed.values()) == {1}
     assert len(bench.store.keys()) == 400
-    assert bench.store.verify() == []
+    assert bench.store.verify().faults == []
     assert bench.leftovers() == []
 
 
@@ -159,13 +159,13 @@ def test_a_bit_flipped_in_each_of_100_files_is_found_and_mended(bench: Any, othe
     # A record and its payload make one fault, and are set aside together.
     faults = bench.store.verify()
     assert 100 / 2 <= len(faults) <= 61
-    assert bench.store.verify() == []
+    assert bench.store.verify().faults == []
     kept = bench.content()
     assert kept.items() <= sound.items()
     assert len(kept) + len(faults) in (60, 61)
     assert bench.run() == 0
     assert bench.content() == sound
-    assert bench.store.verify() == []
+    assert bench.store.verify().faults == []
     assert bench.leftovers() == []
 
 

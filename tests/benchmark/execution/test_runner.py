@@ -17,8 +17,8 @@ import pytest
 
 from benchmark.execution import runner, supervise
 from benchmark.execution import store as store_module
+from benchmark.execution.options import Options
 from benchmark.execution.progress import Lines
-from benchmark.execution.runner import Options, usable_cores
 
 ROOT = Path(__file__).parents[3]
 HOSTILE = ROOT / "tests" / "hostile"
@@ -133,12 +133,6 @@ def test_the_time_left_counts_cells_of_this_run_only(
     lines.finished("c", "ok")
     told = capsys.readouterr().out.splitlines()
     assert told == ["[1/5] a: done by another run", "[2/5] b: ok (3:00 left)", "[3/5] c: ok (2:00 left)"]
-
-
-def test_jobs_never_oversubscribe_the_cores() -> None:
-    assert Options(jobs=10**6, threads=1).cells_at_once == usable_cores()
-    assert Options(jobs=8, threads=10**6).cells_at_once == 1
-    assert Options(jobs=1).cells_at_once == 1
 
 
 def test_threads_of_every_library_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,7 +258,7 @@ def test_a_failing_disk_costs_only_what_it_held(bench: Any, monkeypatch: pytest.
     assert bench.run() == 1
     monkeypatch.undo()
     assert len(failed) == 16
-    assert bench.store.verify() == []
+    assert bench.store.verify().faults == []
     kept = len(bench.store.keys())
     assert 18 - 16 <= kept < 18
     assert bench.run() == 0
@@ -302,7 +296,7 @@ def test_lost_labels_are_made_again_without_a_training(bench: Any, capsys: pytes
     first = bench.content()
     for path in bench.store.datasets.glob("*.npz"):
         path.write_bytes(b"damaged")
-    assert len(bench.store.verify()) == 1
+    assert len(bench.store.verify().faults) == 1
     assert bench.run() == 0
     assert "0 to run" in capsys.readouterr().out
     assert bench.content() == first

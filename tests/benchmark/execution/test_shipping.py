@@ -52,7 +52,7 @@ def test_files_that_a_worker_does_not_see_are_sent(tmp_path: Path, monkeypatch: 
     paths = shipping.named_paths(asked)
     assert len(paths) == 4
     assert shipping.lacking(paths) == []
-    packed = [shipping.pack(path) for path in paths]
+    packed = [shipping.make_parcel(path) for path in paths]
     assert at_home(asked) == asked
     here.rename(tmp_path / "elsewhere")
     assert shipping.lacking(paths) == paths
@@ -71,7 +71,7 @@ def test_what_is_too_large_to_send_is_a_usage_error(tmp_path: Path, monkeypatch:
     (tmp_path / "data").write_bytes(b"x" * 100)
     monkeypatch.setattr(shipping, "LIMIT", 99)
     with pytest.raises(UsageError, match="too much to send: mount it"):
-        shipping.pack(str(tmp_path))
+        shipping.make_parcel(str(tmp_path))
 
 
 HIDING = ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs none "$HIDDEN" && exec "$@"', "sh"]  # a disk of one's own

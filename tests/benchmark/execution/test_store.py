@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from benchmark import UsageError
 from benchmark.execution import store as store_module
 from benchmark.execution.record import SCHEMA_VERSION, Record
 from benchmark.execution.store import Damaged, Store
@@ -51,7 +52,7 @@ def test_what_is_committed_comes_back(store: Store) -> None:
     assert found.schema == SCHEMA_VERSION
     assert same(store.payload(found), arrays())
     assert store.keys() == [KEY]
-    assert store.verify() == []
+    assert store.verify().faults == []
 
 
 def test_an_empty_store_has_nothing(store: Store) -> None:
@@ -128,7 +129,7 @@ def test_a_record_cut_short_is_noticed(store: Store, cut: int) -> None:
     store.commit(record(), arrays())
     path = store.cells / f"{KEY}.json"
     path.write_bytes(path.read_bytes()[:cut])
-    assert len(store.verify()) == 1
+    assert len(store.verify().faults) == 1
 
 
 def test_a_record_under_another_name_is_noticed(store: Store) -> None:
@@ -145,12 +146,12 @@ def test_verify_sets_damage_aside(store: Store) -> None:
     flip(store.cells / f"{'a' * 64}.json")
     flip(next(store.cells.glob(f"{'b' * 64}.*.npz")))
     flip(next(store.datasets.glob("*.npz")))
-    assert len(store.verify(quarantine=False)) == 3
-    assert len(store.verify()) == 3
+    assert len(store.verify(quarantine=False).faults) == 3
+    assert len(store.verify().faults) == 3
     assert store.keys() == ["c" * 64]
     assert not store.has_dataset("revision")
     assert len(list((store.root / "quarantine").iterdir())) == 6
-    assert store.verify() == []
+    assert store.verify().faults == []
 
 
 def flip(path: Path) -> None:
@@ -190,7 +191,7 @@ def test_a_failing_disk_leaves_the_old_or_the_new(
     found = store.read(KEY)
     assert found is not None
     assert same(store.payload(found), arrays(2 if step == "record-renamed" else 1))
-    assert store.verify() == []
+    assert store.verify().faults == []
     store.sweep()
     assert len(list(store.cells.iterdir())) == 2
     store.commit(record(), arrays(3))
@@ -261,7 +262,7 @@ def test_results_of_every_schema_ever_written_still_load(folder: Path) -> None:
     store = Store(folder)
     records = list(store.records())
     assert records
-    assert store.verify(quarantine=False) == []
+    assert store.verify(quarantine=False).faults == []
     for found in records:
         assert found.schema == int(folder.name.removeprefix("schema"))
         assert 0 <= found.metrics["map"] <= 1
@@ -315,14 +316,16 @@ def test_a_pipe_in_the_place_of_a_file_is_damage_and_no_wait(store: Store, place
     path = next(store.cells.glob("*.json" if place == "record" else "*.npz"))
     path.unlink()
     os.mkfifo(path)
-    assert len(store.verify(quarantine=False)) == 1
+    assert len(store.verify(quarantine=False).faults) == 1
     assert len(list(store.records())) == (place == "payload")
 
 
 @pytest.mark.parametrize(
     ("change", "word"),
     [({"schema": 99}, "newer"), ({"schema": None}, "schema"), ({"cell": {}}, "cell"), ({"parts": {}}, "revision"),
-     ({"status": "fine"}, "status"), ({"metrics": {}}, "MAP")],
+     ({"status": "fine"}, "status"), ({"metrics": {}}, "MAP"), ({"metrics": "good"}, "MAP"),
+     ({"cell": {"method": "m", "dataset": "d", "bits": "many", "seed": 0}}, "bits"),
+     ({"payload": "hello"}, "payload"), ({"payload": {"file": "../x", "sha256": "", "bytes": 1}}, "payload")],
 )  # fmt: skip
 def test_a_sealed_record_that_we_cannot_use_is_named_and_left(store: Store, change: Any, word: str) -> None:
     """E: missing fields or a newer schema; not damage, so it is not set aside."""
@@ -330,6 +333,19 @@ def test_a_sealed_record_that_we_cannot_use_is_named_and_left(store: Store, chan
     store.cells.mkdir(parents=True)
     (store.cells / f"{KEY}.json").write_bytes(store_module._sealed(raw))
     assert list(store.records()) == []
-    (fault,) = store.verify()
+    sound, (fault,), left = store.verify()
+    assert (sound, left) == (0, 1)
     assert word in fault
     assert store.keys() == [KEY]
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "loop", "pipe", "n" * 5000, "taken"])
+def test_a_results_folder_that_is_none_is_told(tmp_path: Path, place: str) -> None:
+    """E: a file where a folder is meant, and the like."""
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "loop").symlink_to("loop")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "cells").write_text("x")
+    with pytest.raises(UsageError, match=f"results folder .*{place[:9]}"):
+        Store(tmp_path / place).keys()

@@ -7,14 +7,15 @@ import time
 import pytest
 
 from benchmark.execution.supervise import Limits, supervise
-from benchmark.execution.task_process import raised, tell
+from benchmark.execution.task_process import raised, tell_runner
 
 NO_LIMITS = Limits()
 
 
 def test_a_task_tells_of_its_steps_and_not_too_often() -> None:
-    code = "from benchmark.execution.supervise import tell\nimport time\nbegin = time.monotonic()\nnumber = 0\n"
-    code += "while time.monotonic() - begin < 1:\n    number += 1\n    tell('counting', number, 10**9)\ntell('over')"
+    code = "from benchmark.execution.supervise import tell_runner\nimport time\nbegin = time.monotonic()\nnumber = 0\n"
+    code += "while time.monotonic() - begin < 1:\n    number += 1\n    tell_runner('counting', number, 10**9)\n"
+    code += "tell_runner('over')"
     heard: list[tuple[str, int, int | None]] = []
     ending = supervise(exec, code, NO_LIMITS, told=lambda *step: heard.append(step))
     assert ending.status == "ok"
@@ -26,9 +27,9 @@ def test_a_task_tells_of_its_steps_and_not_too_often() -> None:
 
 
 def test_telling_outside_a_task_and_in_its_children_is_no_error() -> None:
-    tell("to nobody", 1, 2)
-    code = "import os\nfrom benchmark.execution.supervise import tell\n"
-    code += "if os.fork() == 0:\n    tell('child')\n    os._exit(0)\nos.wait()"
+    tell_runner("to nobody", 1, 2)
+    code = "import os\nfrom benchmark.execution.supervise import tell_runner\n"
+    code += "if os.fork() == 0:\n    tell_runner('child')\n    os._exit(0)\nos.wait()"
     heard: list[str] = []
     assert supervise(exec, code, NO_LIMITS, told=lambda what, *_: heard.append(what)).status == "ok"
     assert heard == []
@@ -43,8 +44,8 @@ def test_a_silent_task_is_said_to_live(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_task_that_never_stops_telling_is_stopped() -> None:
-    code = "from benchmark.execution.supervise import tell\nnumber = 0\n"
-    code += "while True:\n    number += 1\n    tell(str(number))"
+    code = "from benchmark.execution.supervise import tell_runner\nnumber = 0\n"
+    code += "while True:\n    number += 1\n    tell_runner(str(number))"
     assert supervise(exec, code, Limits(seconds=0.5), told=lambda *_: None).status == "timeout"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,9 @@ from benchmark import Split, Splits, UsageError
 from benchmark.commands.main import main
 from benchmark.deep.profile import load_profile
 from benchmark.execution.grid import DatasetChoice, Grid, Tuned
+from benchmark.execution.options import Options
 from benchmark.execution.plan import plan
-from benchmark.execution.runner import Options, request_for
+from benchmark.execution.runner import request_for
 from benchmark.execution.store import Store
 from benchmark.execution.tuning import RATES, read_winners, search_space, settings
 from benchmark.execution.worker import build_method, held_out
@@ -195,3 +197,23 @@ def test_a_tuned_learning_rate_reaches_the_training(tiny: Path, tmp_path: Path) 
     assert planned.cell.identity["tuned"] == {"learning_rate": 0.5}
     assert planned.cell.identity["params"] == {}
     assert planned.cell.identity["profile"] == "quick-tuned"
+
+
+@pytest.mark.parametrize(
+    "content", ["", "hello", "[]", "5", "{}", '{"winners": "all"}', '{"winners": [1]}', "[" * 100_000]
+)
+def test_a_file_that_tune_did_not_write(tmp_path: Path, content: str) -> None:
+    """E: a damaged file of winners."""
+    (tmp_path / "t.json").write_text(content)
+    with pytest.raises(UsageError, match=r"t\.json"):
+        read_winners(tmp_path / "t.json")
+
+
+@pytest.mark.parametrize("name", ["nowhere.json", ".", "pipe", "loop", "n" * 5000, "file/t.json"])
+def test_winners_that_cannot_be_read(tmp_path: Path, name: str) -> None:
+    """E: OSErrors; a pipe must not be waited for."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(UsageError, match="--tuned"):
+        read_winners(tmp_path / name)

@@ -13,9 +13,10 @@ import pytest
 from benchmark import Split, Splits, get_dataset, register_dataset
 from benchmark.deep.profile import load_profile
 from benchmark.execution.grid import DatasetChoice, Grid
+from benchmark.execution.options import Options
 from benchmark.execution.plan import plan
 from benchmark.execution.request import Request
-from benchmark.execution.runner import Options, request_for
+from benchmark.execution.runner import request_for
 from benchmark.execution.store import Store
 from benchmark.execution.worker import GIVEN, checked_splits, prepare_data, run_cell
 from benchmark.registry import get_method

@@ -1,4 +1,4 @@
-"""Every registered method keeps every promise; and of each promise there is a class that breaks it and no other."""
+"""Of each promise of a method there is a class that breaks it and no other."""
 
 import random
 import threading
@@ -6,52 +6,11 @@ import threading
 import numpy as np
 import pytest
 
-from benchmark import Split, UsageError, check_dataset, check_method, conformance
-from benchmark.conformance import METHOD_CHECKS, Broken, MethodTrial, easy_data, promise
+from benchmark import Split, check_method
+from benchmark.conformance import METHOD_CHECKS, Broken, promise
 from benchmark.contracts import MethodInfo
-from benchmark.registry import builtin_folder, load_plugin, methods
 
-BUILT_IN = sorted(cls.info.name for cls in methods if cls.info.source.parent == builtin_folder("methods"))
 IN_A_FRESH_PROCESS = "same_seed_same_codes_in_a_fresh_process"
-
-
-# The built-ins
-
-
-@pytest.fixture(scope="module")
-def digests():
-    """The codes of all built-ins as one fresh process computes them, for the price of one import of torch."""
-    sources = {name: str(methods.get(name).info.source) for name in BUILT_IN}
-    return conformance.in_a_fresh_process("codes_digests", sources)
-
-
-@pytest.fixture(scope="module", params=BUILT_IN)
-def trial(request, digests):
-    """One trial per method: what is slow is done once for all promises."""
-    made = MethodTrial(request.param)
-    made.fresh_digest = lambda: digests[request.param]
-    return made
-
-
-@pytest.mark.parametrize("check", METHOD_CHECKS, ids=promise)
-def test_built_in(trial, check):
-    check(trial)
-
-
-@pytest.mark.parametrize("name", ["imagenet-mini", "nus-mini", "coco-mini"])
-def test_miniature(name):
-    rows = check_dataset(name, raise_first=False)
-    assert [row for row in rows if not row.kept] == []
-
-
-def test_a_method_is_fitted_few_times(monkeypatch):
-    """Issue 12: conformance fitted each method 23 times, and once more in a fresh process."""
-    fits = []
-    cls = methods.get("lsh")
-    fit = cls.fit
-    monkeypatch.setattr(cls, "fit", lambda self, train: fits.append(self.bits) or fit(self, train))
-    assert all(row.kept for row in check_method(cls, raise_first=False))
-    assert sorted(fits) == [1, 12, 16, 16, 16, 16, 16, 48]
 
 
 # Classes that keep every promise
@@ -399,42 +358,14 @@ def test_who_declared_labels_may_use_them():
     assert broken(declared(Supervised, needs="labels")) == set()
 
 
-FILE = """
-import os
-import numpy as np
-from benchmark import register_method
-
-@register_method("test-process", title="X", family="unsupervised")
-class OfItsProcess:
-    def __init__(self, bits, seed=0):
-        self.bits, self.seed, self.planes = bits, seed, None
-    def fit(self, train):
-        self.mean = train.features.mean(axis=0)
-        print("a line of its own")
-        self.planes = np.random.default_rng([self.seed, SEED]).standard_normal((len(self.mean), self.bits))
-        return self
-    def encode(self, split):
-        if self.planes is None:
-            raise RuntimeError("call fit first")
-        return np.where((split.features - self.mean) @ self.planes > 0, 1, -1).astype(np.int8)
-"""
-
-
 @pytest.mark.parametrize(("seed", "found"), [("0", set()), ("os.getpid()", {IN_A_FRESH_PROCESS})])
-def test_a_fresh_process(tmp_path, monkeypatch, seed, found):
-    monkeypatch.setattr(methods, "_plugins", dict(methods._plugins))
-    file = tmp_path / "mine.py"
-    file.write_text(FILE.replace("SEED", seed))
-    load_plugin(file)
-    assert broken(methods.get("test-process")) == found
+def test_a_fresh_process(own_method, seed, found):
+    assert broken(own_method("[self.seed, 0]", f"[self.seed, {seed}]")) == found
 
 
 def test_every_promise_has_a_class_that_breaks_it():
     elsewhere = {"withheld_labels_do_not_matter", IN_A_FRESH_PROCESS}
     assert {promise(check) for check in METHOD_CHECKS} == set(BREAKS.values()) | elsewhere
-
-
-# How it is told
 
 
 def test_a_method_that_peeks_is_told_what_is_withheld():
@@ -449,25 +380,6 @@ def test_what_a_broken_promise_leaves_untested_says_so():
     assert "fit with 48 bits failed" in rows["better_than_random"].message
 
 
-def test_an_error_names_the_line_of_the_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(methods, "_plugins", dict(methods._plugins))
-    file = tmp_path / "divides.py"
-    file.write_text(FILE.replace("test-process", "test-divides").replace('print("a line of its own")', "1 / 0"))
-    load_plugin(file)
-    rows = {row.name: row for row in check_method("test-divides", raise_first=False)}
-    assert rows["fits_on_what_it_declared"].message.endswith("ZeroDivisionError: division by zero (divides.py line 12)")
-
-
-def test_rows_are_reported_as_they_come():
-    heard = []
-    assert check_method(declared(Good), report=heard.append) == heard
-
-
-def test_an_unregistered_class_is_told_how_to_register():
-    with pytest.raises(UsageError, match="register_method"):
-        check_method(object)
-
-
 def test_a_check_leaves_the_global_generators_alone():
     random.seed(3), np.random.seed(3)
     before = random.getstate(), np.random.get_state()[1].tolist()
@@ -475,9 +387,3 @@ def test_a_check_leaves_the_global_generators_alone():
     random_after, numpy_after = random.getstate(), np.random.get_state()[1].tolist()
     assert random_after == before[0]
     assert numpy_after != before[1]  # the class itself reseeds it in its first fit
-
-
-def test_easy_data_are_in_no_order():
-    for images in (False, True):
-        labels = easy_data(images=images)[0].labels.argmax(axis=1)
-        assert (np.diff(labels) != 0).sum() > 80

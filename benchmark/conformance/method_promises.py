@@ -1,0 +1,249 @@
+"""The promises of a method, one small check each, and `METHOD_CHECKS`, all of them in order."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Callable
+
+import numpy as np
+
+from benchmark.conformance.fresh_process import digest_of
+from benchmark.conformance.method_trial import BIT_LENGTHS, MethodTrial
+from benchmark.conformance.trial_data import CLASSES, easy_data, same_rows
+from benchmark.conformance.verdicts import Broken, Reason, Untested, blamed, require
+from benchmark.contracts import Split
+from benchmark.evaluation.codes import check_codes
+from benchmark.evaluation.metrics import evaluate
+
+
+def check_can_be_built(trial: MethodTrial) -> None:
+    """cls(bits, seed) builds it, whatever the bits: what it cannot do is for `unsupported` to say."""
+    for bits in BIT_LENGTHS:
+        with blamed(f"it cannot be built with {bits} bits"):
+            trial.built(bits)
+
+
+def check_declines_with_a_reason(trial: MethodTrial) -> None:
+    """`unsupported(train, bits)`, where there is one, gives None or says why not, and not always."""
+    for bits in BIT_LENGTHS:
+        trial.built(bits)
+        with blamed(f"unsupported(train, {bits}) failed"):
+            reason = trial.declined(bits)
+        good = reason is None or (isinstance(reason, str) and bool(reason.strip()))
+        require(good, f"unsupported(train, {bits}) gave {reason!r}, expected None or a sentence")
+    with blamed("unsupported leaves nothing"):
+        _ = trial.lengths
+
+
+def check_fits_on_what_it_declared(trial: MethodTrial) -> None:
+    """fit works when given what was declared (`input`, `needs`), and everything else is withheld."""
+    info, bits = trial.cls.info, trial.bits
+    withheld = {"nothing": "; train.labels and train.similarity are None", "similarity": "; train.labels is None"}
+    with blamed(f"fit failed (declared: input={info.input!r}, needs={info.needs!r}{withheld.get(info.needs, '')})"):
+        trial.fitted(bits)
+
+
+def check_fit_returns_self(trial: MethodTrial) -> None:
+    """fit returns the method, so that calls can be chained."""
+    require(trial.given()[1] is trial.fitted(), f"fit returns {type(trial.given()[1]).__name__}, not self")
+
+
+def check_codes_are_plus_minus_one(trial: MethodTrial) -> None:
+    """encode returns (n, bits) codes over {-1, +1}, as int8."""
+    trial.fitted()
+    with blamed("encode failed"):
+        codes = trial.encoded()
+    check_codes(codes, bits=trial.bits, rows=len(trial.query()))
+    require(codes.dtype == np.int8, f"codes are {codes.dtype}, expected int8")
+
+
+def check_single_row(trial: MethodTrial) -> None:
+    """One row can be encoded."""
+    _require_shape(trial, trial.query().take(np.array([3])))
+
+
+def check_no_rows(trial: MethodTrial) -> None:
+    """No row gives no code: (0, bits)."""
+    _require_shape(trial, trial.query().take(np.array([], np.int64)))
+
+
+def _require_shape(trial: MethodTrial, rows: Split) -> None:
+    trial.codes()
+    shape, expected = np.shape(trial.fitted().encode(rows)), (len(rows), trial.bits)
+    require(shape == expected, f"{len(rows)} rows gave codes of shape {shape}, expected {expected}")
+
+
+def check_encode_twice_is_the_same(trial: MethodTrial) -> None:
+    """encode changes nothing."""
+    require(np.array_equal(trial.codes(), trial.fitted().encode(trial.query())), "encoding twice gives two results")
+
+
+def check_encode_ignores_batch_and_order(trial: MethodTrial) -> None:
+    """A row's code depends on the row alone: not on its neighbours or its place."""
+    method, codes, query = trial.fitted(), trial.codes(), trial.query()
+    order = np.random.default_rng(0).permutation(len(query))
+    require(np.array_equal(method.encode(query.take(order)), codes[order]), "codes change with the order of rows")
+    part = np.arange(0, len(query), 7)
+    require(np.array_equal(method.encode(trial.query().take(part)), codes[part]), "codes change with the batch")
+
+
+def check_can_be_copied(trial: MethodTrial) -> None:
+    """A deep copy of a fitted method encodes the same."""
+    known, twin = trial.codes(), copy.deepcopy(trial.fitted())
+    require(np.array_equal(known, twin.encode(trial.query())), "a copy encodes differently")
+
+
+def check_input_untouched(trial: MethodTrial) -> None:
+    """Neither fit nor encode changes what it is given."""
+    trial.codes()
+    require(same_rows(trial.given()[0], trial.train()), "fit changed an array that it was given")
+    query = trial.query()
+    trial.fitted().encode(query)
+    require(same_rows(query, trial.query()), "encode changed an array that it was given")
+
+
+def check_read_only_input(trial: MethodTrial) -> None:
+    """Arrays that must not be written to are accepted."""
+    trial.codes()
+    with blamed("read-only rows are not accepted"):
+        trial.other()
+
+
+def check_instances_share_nothing(trial: MethodTrial) -> None:
+    """Two instances do not share what they learned."""
+    codes = trial.codes()
+    with contextlib.suppress(Untested):
+        trial.other()
+    encoded = trial.fitted().encode(trial.query())
+    require(np.array_equal(codes, encoded), "fitting another instance changed this one; keep what is learned on self")
+
+
+def check_global_random_state_untouched(trial: MethodTrial) -> None:
+    """The global generators of random, numpy and torch are left as they were."""
+    told = "a global random generator was used or reseeded; use one of your own"
+    require(trial.repeated().state_kept, told)
+
+
+def check_same_seed_same_codes(trial: MethodTrial) -> None:
+    """The same seed gives the same codes."""
+    require(np.array_equal(trial.codes(), trial.repeated().codes), "the same seed gave different codes")
+
+
+def check_fitting_again_forgets(trial: MethodTrial) -> None:
+    """A method that is fitted once more gives the codes that it gave before."""
+    repeat = trial.repeated()
+    repeat.method.fit(trial.train())
+    again = repeat.method.encode(trial.query())
+    require(np.array_equal(repeat.codes, again), "fitting the same instance again gave different codes")
+
+
+def check_withheld_labels_do_not_matter(trial: MethodTrial) -> Reason:
+    """Labels that were not declared change nothing: not their names where pairs were declared, else nothing at all."""
+    if trial.cls.info.needs == "labels":
+        return "it declared needs='labels'"
+    train, _ = easy_data(images=trial.images)
+    assert train.labels is not None
+    shuffled = np.random.default_rng(1).permutation(len(train))
+    labels = np.roll(train.labels, 1, axis=1) if trial.cls.info.needs == "similarity" else train.labels[shuffled]
+    known, method = trial.reproducible_codes(), trial.build(trial.bits)
+    method.fit(trial.shown(Split(features=train.features, images=train.images, labels=labels)))
+    told = f"codes change with labels that are withheld (needs={trial.cls.info.needs!r}); declare needs='labels'"
+    require(np.array_equal(known, method.encode(trial.query())), told)
+    return None
+
+
+def check_every_bit_length(trial: MethodTrial) -> None:
+    """Any number of bits works, or is declined with a reason."""
+    trial.codes()
+    for bits in trial.lengths:
+        if bits != trial.bits:
+            with blamed(f"{bits} bits neither work nor are declined by unsupported(train, bits)"):
+                trial.codes(bits)
+            require(
+                trial.codes(bits).shape == (len(trial.query()), bits), f"{bits} bits give {trial.codes(bits).shape}"
+            )
+
+
+def check_unfitted_error(trial: MethodTrial) -> None:
+    """encode before fit is an error that says so."""
+    method, query = trial.built(trial.bits), trial.query()
+    try:
+        method.encode(query)
+    except Exception as error:
+        require("fit" in str(error).lower(), f"the error does not say to call fit first: {error!r}")
+    else:
+        raise Broken("encoding before fit gave codes; raise an error that says to call fit first")
+
+
+def check_better_than_random(trial: MethodTrial) -> Reason:
+    """On well-separated classes the codes retrieve better than random codes."""
+    if trial.cls.info.family == "control":
+        return "a control need not be good"
+    bits = trial.lengths[-1]
+    train, query = easy_data(images=trial.images)
+    found = trial.codes(bits), trial.fitted(bits).encode(trial.shown(train, "nothing"))
+    _require_better(found, query, train)
+    return None
+
+
+def _require_better(codes: tuple[np.ndarray, np.ndarray], query: Split, train: Split) -> None:
+    try:
+        found = evaluate(*codes, query.labels, train.labels, k=len(train)).map
+    except ValueError as error:
+        raise Untested(f"these are no codes: {error}") from error
+    require(found > 1.3 / CLASSES, f"MAP {found:.3f} on an easy problem where chance is {1 / CLASSES:.3f}")
+
+
+def check_images_too(trial: MethodTrial) -> Reason:
+    """A method on images is fitted on images and encodes images: not only features of them."""
+    if trial.cls.info.input != "images":
+        return "it declared input='features'"
+    if trial.images:
+        return "every promise is tested on images"
+    train, query = easy_data(images=True)
+    if reason := trial.declined(trial.bits, images=True):
+        raise Broken(f"it declared input='images', but declines images: {reason}")
+    method = trial.build(trial.bits, images=True)
+    method.fit(trial.shown(train))
+    codes = [method.encode(trial.shown(split, "nothing")) for split in (query, train)]
+    check_codes(codes[0], bits=trial.bits, rows=len(query))
+    if trial.cls.info.family != "control":
+        _require_better((codes[0], codes[1]), query, train)
+    return None
+
+
+def check_same_seed_same_codes_in_a_fresh_process(trial: MethodTrial) -> Reason:
+    """The same seed gives the same codes in another process: nothing depends on hash order or on what ran before."""
+    if trial.cls.info.source is None:
+        return "the class is defined in no file that another process could load"
+    here = digest_of(trial.reproducible_codes())
+    require(trial.fresh_digest() == here, "a fresh process gave different codes for the same seed")
+    return None
+
+
+MethodCheck = Callable[[MethodTrial], Reason]
+METHOD_CHECKS: tuple[MethodCheck, ...] = (
+    check_can_be_built,
+    check_declines_with_a_reason,
+    check_fits_on_what_it_declared,
+    check_fit_returns_self,
+    check_codes_are_plus_minus_one,
+    check_single_row,
+    check_no_rows,
+    check_encode_twice_is_the_same,
+    check_encode_ignores_batch_and_order,
+    check_can_be_copied,
+    check_input_untouched,
+    check_read_only_input,
+    check_instances_share_nothing,
+    check_global_random_state_untouched,
+    check_same_seed_same_codes,
+    check_fitting_again_forgets,
+    check_withheld_labels_do_not_matter,
+    check_every_bit_length,
+    check_unfitted_error,
+    check_better_than_random,
+    check_images_too,
+    check_same_seed_same_codes_in_a_fresh_process,
+)

@@ -1,0 +1,98 @@
+"""What was asked for -> a grid: names, numbers and values are checked, and one thing in two spellings is one cell."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmark import UsageError
+from benchmark.execution.grid import Cell, cells, changed_parameters, choose_datasets, make_grid
+from benchmark.registry import get_method
+
+
+def grid_cells(tiny: Path, methods: list[str], bits: Any = (8,), seeds: Any = (0,), **more: Any) -> list[Cell]:
+    return cells(make_grid(choose_datasets([f"features:{tiny}"]), methods, bits, seeds, "quick", **more))
+
+
+def changed(method: str, **params: Any) -> dict[str, Any]:
+    return changed_parameters(get_method(method).info, params)
+
+
+def test_a_default_in_any_spelling_is_no_change() -> None:
+    """A7: `1` and `1.0` were two cells."""
+    assert changed("itq", iterations=50) == changed("itq", iterations=50.0) == {}
+    found = changed("dph", gamma=1)
+    assert found == {"gamma": 1.0}
+    assert isinstance(found["gamma"], float)
+    assert isinstance(changed("itq", iterations=10.0)["iterations"], int)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 10**400, "many", True, None, [1], {"a": 1}, "5", 1.5])
+def test_values_of_another_type_are_refused(value: Any) -> None:
+    """A7: NaN and words reached torch."""
+    with pytest.raises(UsageError, match="iterations"):
+        changed("itq", iterations=value)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 0, -1, "fast", None, True, 10**400])
+def test_a_learning_rate_is_a_number_above_zero(value: Any) -> None:
+    with pytest.raises(UsageError, match="learning_rate"):
+        changed("dph", learning_rate=value)
+    assert changed("dph", learning_rate=1) == {"learning_rate": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"params": {"dph": {"gamma": 1}}}, "not among --methods"),
+        ({"params": {"dhp": {"gamma": 1}}}, "unknown method 'dhp'"),
+        ({"params": {"itq": {"rounds": 1}}}, "no parameter 'rounds'"),
+        ({"params": {"itq": {"iterations": math.nan}}}, "iterations"),
+        ({"sweep": ("dph", "gamma", [1])}, "not among --methods"),
+        ({"sweep": ("itq", "iterations", [1, math.inf])}, "iterations"),
+        ({"bits": [513]}, "bits: 513, expected whole numbers from 1 to 512"),
+        ({"bits": [0]}, "bits: 0"),
+        ({"bits": [True]}, "bits: True"),
+        ({"bits": [8.0]}, "bits: 8.0"),
+        ({"seeds": [-1]}, "seeds: -1"),
+        ({"seeds": [10**30]}, "seeds: 1000"),
+    ],
+)
+def test_what_no_cell_could_use_is_refused_before_there_are_cells(tiny: Path, more: Any, told: str) -> None:
+    """A7, E: settings of other methods were ignored, and 513 bits failed cell by cell."""
+    choices = choose_datasets([f"features:{tiny}"])
+    given = {"bits": [8], "seeds": [0]} | more
+    with pytest.raises(UsageError, match=told):
+        make_grid(choices, ["itq"], given.pop("bits"), given.pop("seeds"), "quick", **given)
+
+
+def test_what_is_said_twice_is_run_once(tiny: Path) -> None:
+    assert len(grid_cells(tiny, ["lsh", "lsh"], [8, 8, 16], [0, 0])) == 2
+    assert [one.bits for one in grid_cells(tiny, ["lsh"], np.array([16, 8]))] == [16, 8]
+    assert len(grid_cells(tiny, ["itq"], sweep=("itq", "iterations", [10, 10.0, 50]))) == 2
+
+
+@pytest.mark.parametrize("kind", ["features", "lists", "folder", "pairs"])
+@pytest.mark.parametrize("argument", ["", "loop", "n" * 5000])
+def test_paths_that_lead_nowhere_are_told(
+    kind: str, argument: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """E: a link to itself, too long a name, no name."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(UsageError, match=argument[:50] or f"{kind}:"):
+        choose_datasets([f"{kind}:{argument}"])
+
+
+def test_a_data_root_that_cannot_be_looked_at() -> None:
+    with pytest.raises(UsageError, match="is not a folder"):
+        choose_datasets(["coco"], data_root=Path("n" * 5000))
+
+
+def test_an_empty_backbone_is_no_wish_for_the_default(tiny: Path) -> None:
+    with pytest.raises(UsageError, match="--backbone ''"):
+        choose_datasets([f"features:{tiny}"], backbone="")

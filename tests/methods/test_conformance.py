@@ -1,0 +1,30 @@
+"""Every registered method keeps every promise of a method."""
+
+import pytest
+
+from benchmark.conformance import METHOD_CHECKS, MethodTrial, promise
+from benchmark.conformance.fresh_process import in_a_fresh_process
+from benchmark.conformance.method_trial import codes_digests
+from benchmark.registry import builtin_folder, methods
+
+BUILT_IN = sorted(cls.info.name for cls in methods if cls.info.source.parent == builtin_folder("methods"))
+
+
+@pytest.fixture(scope="module")
+def digests():
+    """The codes of all built-ins as one fresh process computes them, for the price of one import of torch."""
+    sources = {name: (str(methods.get(name).info.source), None) for name in BUILT_IN}
+    return in_a_fresh_process(codes_digests, sources)
+
+
+@pytest.fixture(scope="module", params=BUILT_IN)
+def trial(request, digests):
+    """One trial per method: what is slow is done once for all promises."""
+    made = MethodTrial(request.param)
+    made.fresh_digest = lambda: digests[request.param]
+    return made
+
+
+@pytest.mark.parametrize("check", METHOD_CHECKS, ids=promise)
+def test_built_in(trial, check):
+    check(trial)
