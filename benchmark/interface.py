@@ -84,16 +84,22 @@ def run(
     planned = plan(grid, store)
     todo, lost = to_run(planned, again), without_rows(planned, store)
     if todo or lost:
-        from benchmark.execution.backbone_check import check_backbones
-        from benchmark.execution.runner import run_cells
-
-        check_backbones(one.cell for one in todo)
-        summary = run_cells(store, options, todo, lost, quiet)
-        if summary.interrupted:
-            raise KeyboardInterrupt
-        if summary.problems:
-            raise OSError("; ".join(summary.problems))
+        _carry_out(store, options, todo, lost, quiet)
     return Results(store, planned=planned)
+
+
+def _carry_out(
+    store: Store, options: Options, todo: Sequence[PlannedCell], lost: Sequence[PlannedCell], quiet: bool
+) -> None:
+    from benchmark.execution.backbone_check import check_backbones
+    from benchmark.execution.runner import run_cells
+
+    check_backbones(one.cell for one in todo)
+    summary = run_cells(store, options, todo, lost, quiet)
+    if summary.interrupted:
+        raise KeyboardInterrupt
+    if summary.problems:
+        raise OSError("; ".join(summary.problems))
 
 
 def _listed(names: Any) -> list[Any]:

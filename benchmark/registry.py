@@ -44,6 +44,9 @@ class Registry(Generic[T]):
 
     def add(self, name: str, plugin: T) -> None:
         """Register; the same file loaded twice replaces itself, another file of that name is an error."""
+        if not name.isprintable() or name.strip() != name or name in ("", "all"):
+            where = f"{self.kind} {name!r} of {_info(plugin).source}"
+            raise UsageError(f"{where}: that is no name; use letters, digits and dashes, and not 'all'")
         source, known = _info(plugin).source, self._plugins.get(name)
         other = _info(known).source if known is not None else builtin_names(self.kind).get(name, source)
         if other != source:
@@ -63,7 +66,7 @@ class Registry(Generic[T]):
     def _unknown(self, name: str) -> str:
         if name in self.broken:
             return f"{self.kind} '{name}': {self.broken[name]}"
-        close = difflib.get_close_matches(name, self._plugins, n=1)
+        close = difflib.get_close_matches(name.lower(), self._plugins, n=1)
         hint = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(self.names())}"
         lost = "".join(f"; {why}" for why in self.broken.values())
         return f"unknown {self.kind} '{name}': {hint}{lost}"

@@ -87,15 +87,13 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_data(parser: argparse.ArgumentParser) -> None:
+def add_data_root(parser: argparse.ArgumentParser, help: str) -> None:
     root = os.environ.get("HASHBENCH_DATA")
-    parser.add_argument(
-        "--data-root",
-        type=Path,
-        default=Path(root) if root else None,
-        metavar="DIR",
-        help="folder of the real data sets (default: HASHBENCH_DATA; without it, miniatures)",
-    )
+    parser.add_argument("--data-root", type=Path, default=Path(root) if root else None, metavar="DIR", help=help)
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    add_data_root(parser, "folder of the real data sets (default: HASHBENCH_DATA; without it, miniatures)")
     parser.add_argument(
         "--option",
         action="append",

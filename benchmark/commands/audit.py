@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     code = 0
     for choice in arguments.dataset_choices(args, chosen_names(args), check=False):
         with shown_progress():
-            found = audit(choice.dataset.load(), choice.dataset.map_cutoff, args.allow_overlap)
+            found = audit(choice.load(), choice.dataset.map_cutoff, args.allow_overlap)
             revision = choice.dataset.revision
         print(f"{choice.dataset.name} (revision {revision[:12]})")
         print(audit_text(found))

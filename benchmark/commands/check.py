@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmark.commands import arguments
 from benchmark.commands.arguments import assignments
 from benchmark.conformance import (
     DATASET_CHECKS,
@@ -45,14 +46,7 @@ TAIL = 10  # lines of a plugin's own output that are shown when it breaks a prom
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="FILE", help="a plugin file, or the name of a known method or data set")
-    root = os.environ.get("HASHBENCH_DATA")
-    parser.add_argument(
-        "--data-root",
-        type=Path,
-        default=Path(root) if root else None,
-        metavar="DIR",
-        help="for a data set: the folder of its data (default: HASHBENCH_DATA)",
-    )
+    arguments.add_data_root(parser, "for a data set: the folder of its data (default: HASHBENCH_DATA)")
     parser.add_argument("--argument", metavar="PATH", help="for a data set: what stands behind the colon of its name")
     parser.add_argument(
         "--option", action="append", default=[], metavar="NAME=VALUE", help="for a data set: one of its parameters"

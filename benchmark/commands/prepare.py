@@ -69,7 +69,7 @@ def _prepare(choice: DatasetChoice, args: argparse.Namespace) -> int:
     dataset.check()
     if dataset.protocol != "published lists":
         _show_lists(dataset, args.lists)
-    splits = dataset.load()
+    splits = choice.load()
     found = audit(splits, dataset.map_cutoff, args.allow_overlap)
     print(audit_text(found))
     if found.errors:

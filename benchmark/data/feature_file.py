@@ -108,6 +108,9 @@ class FeatureFile:
         wrong = next((one for one in found if fault_of_name(one)), None)
         if wrong is not None and name == "class_names":
             self.fault(name, f"name {shown(wrong)} {fault_of_name(wrong)}")
+        twice = next((one for one in found if found.count(one) > 1), None) if name == "class_names" else None
+        if twice is not None:
+            self.fault(name, f"name {shown(twice)} stands twice, expected a name of its own for each class")
         return found
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from benchmark.contracts import Family, HashDataset, MethodInfo, checked_value
+from benchmark.contracts import Family, HashDataset, MethodInfo, Splits, checked_value
 from benchmark.deep.profile import Profile, load_profile
 from benchmark.errors import UsageError
 from benchmark.evaluation.codes import MAX_BITS
@@ -44,6 +44,11 @@ class DatasetChoice:
     def parts(self) -> dict[str, Any]:
         """What a key says of data and weights; asked once per data set, not once per cell."""
         return data_parts(self.dataset, self.backbone, self.weights, self.partial_weights)
+
+    def load(self) -> Splits:
+        """The rows, for commands that look at them themselves."""
+        with faults_of_plugins(self.spec, self.data_root):
+            return self.dataset.load()
 
     @functools.cached_property
     def asked(self) -> dict[str, Any]:
@@ -269,11 +274,11 @@ def choose_datasets(
         parameters = dict(option.get(spec.partition(":")[0], {}))
         if skip_broken and "skip_broken" in dataset_class(spec, root).info.parameters:
             parameters["skip_broken"] = True
-        with _faults_of_plugins(spec, root):
+        with faults_of_plugins(spec, root):
             dataset = get_dataset(spec, root, **parameters)
         try:
             if check:
-                with _faults_of_plugins(spec, root):
+                with faults_of_plugins(spec, root):
                     dataset.check()
         except UsageError as error:
             faults.append(str(error))
@@ -286,7 +291,7 @@ def choose_datasets(
 
 
 @contextlib.contextmanager
-def _faults_of_plugins(spec: str, root: Path | None) -> Iterator[None]:
+def faults_of_plugins(spec: str, root: Path | None) -> Iterator[None]:
     """Whatever goes wrong in a data set that somebody gave us is a sentence; in one of our own it is a bug."""
     try:
         yield

@@ -19,7 +19,7 @@ def test_a_csv_of_names_that_look_like_formulas(synthetic, tmp_path: Path) -> No
     root = str(synthetic.store.root)
     assert run(parser.parse_args([root, root, "--csv", str(tmp_path / "c.csv")])) == 0
     assert "\n'=cmd," in (tmp_path / "c.csv").read_text()
-    with pytest.raises(UsageError, match="cannot be written"):
+    with pytest.raises(UsageError, match="its folder does not exist"):
         run(parser.parse_args([root, root, "--csv", str(tmp_path / "no" / "c.csv")]))
 
 
