@@ -39,8 +39,8 @@ def test_bit_k_is_a_linear_unit_on_slice_k() -> None:
 def test_a_hash_layer_starts_with_the_stated_deviation_and_no_bias() -> None:
     torch.manual_seed(0)
     layer = hash_layer(400, 64, 0.01)
-    assert float(layer.weight.std()) == pytest.approx(0.01, rel=0.05)
-    assert float(layer.weight.mean()) == pytest.approx(0, abs=0.001)
+    assert layer.weight.std().item() == pytest.approx(0.01, rel=0.05)
+    assert layer.weight.mean().item() == pytest.approx(0, abs=0.001)
     assert not layer.bias.any()
 
 
