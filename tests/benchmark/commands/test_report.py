@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import pytest
 
-from benchmark.commands.arguments import report_name
 from benchmark.commands.main import main
 
 BAD = ["../../x", "a/b", "..", ".", "", "  ", "...", "a\\b", "/tmp/x", "a\0b", "a\nb", "x" * 101, "🔥" * 90]
@@ -22,16 +20,6 @@ def test_a_name_that_would_leave_the_folder_is_refused(synthetic, tmp_path: Path
     assert main(words) == 2
     assert "is not a name" in capsys.readouterr().err
     assert sorted(tmp_path.rglob("*")) == before
-
-
-@pytest.mark.parametrize("name", ["default", "my report", "v1.2", "..a", "漢字", "x" * 100, "é" * 60])
-def test_other_names_are_taken(name: str) -> None:
-    assert report_name(name) == name
-
-
-def test_bad_names_are_bad_for_every_command() -> None:
-    with pytest.raises(argparse.ArgumentTypeError):
-        report_name("a/b")
 
 
 def test_a_report_is_confined_to_what_was_named(synthetic, undrawn, tmp_path: Path, capsys, monkeypatch) -> None:

@@ -130,14 +130,6 @@ def broken_weights(kind, path):
         torch.save({**weights, "extra.weight": torch.zeros(1)}, path)
     elif kind == "has another shape":
         torch.save({**weights, "features.0.bias": torch.zeros(3)}, path)
-    elif kind == "holds NaN":
-        torch.save({**weights, "features.0.bias": weights["features.0.bias"] * float("nan")}, path)
-    elif kind == "is no file of torch's":
-        path.write_bytes(b"no weights here")
-    elif kind == "holds code":
-        torch.save({"f": print}, path)
-    elif kind == "is a list":
-        torch.save([torch.zeros(1)], path)
 
 
 @pytest.mark.parametrize(
@@ -146,10 +138,6 @@ def broken_weights(kind, path):
         ("lacks a layer of the trunk", r"missing 'features.3.squeeze.weight', .* and 3 more"),
         ("has a layer too many", r"unexpected 'extra.weight'"),
         ("has another shape", r"'features.0.bias' has shape \(3,\), expected \(64,\)"),
-        ("holds NaN", r"'features.0.bias' holds values that are not finite"),
-        ("is no file of torch's", r"no state dict of plain tensors"),
-        ("holds code", r"no state dict of plain tensors"),
-        ("is a list", r"expected a dict of parameter name"),
         ("is not there", r"does not exist"),
     ],
 )
@@ -161,12 +149,6 @@ def test_damaged_weights_are_one_line(tmp_path, kind, message, partial):
         load_backbone("squeezenet1_1", path, partial)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_pickles_in_npz_are_refused(tmp_path):
-    np.savez(tmp_path / "w.npz", a=np.array([{}], object))
-    with pytest.raises(UsageError, match="no npz of plain arrays"):
-        load_backbone("squeezenet1_1", tmp_path / "w.npz")
 
 
 @pytest.mark.parametrize(

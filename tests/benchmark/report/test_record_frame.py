@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import itertools
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 from benchmark.report import render
 from benchmark.report.record_frame import readable_rows, record_frame
-from benchmark.report.sheets import scored, sheets
 
 MINI = "NUS-WIDE-mini (miniature)"
 
@@ -160,22 +158,6 @@ def test_two_tunings_of_one_cell_are_not_averaged_as_seeds(synthetic) -> None:
     table = record_frame(synthetic.store.records())
     assert list(table["status"]) == ["unclear"] * 2
     assert "tuned" in table["reason"].iloc[0]
-
-
-def test_no_cell_of_a_sheet_is_there_twice_whatever_the_records(synthetic) -> None:
-    """A property over many collisions of names: a scored slot holds one record, and every label one data set."""
-    for revision, k, weights, source in itertools.product(("r1", "r2"), (20, 50), ("w1", "w2"), ("s1", "s2")):
-        parts = {"weights": weights, "sources": {"method": source}}
-        synthetic.cell("itq", "nus-mini", 16, revision=revision, cutoff=k, parts=parts)
-    records = list(synthetic.store.records())
-    table = record_frame(records, [record.key for record in records if int(record.key, 16) % 2])
-    found = sheets(table)
-    assert len(found) == 2
-    assert len({sheet.slug for sheet in found}) == 2
-    for sheet in found:
-        assert len(sheet.datasets()) == 4
-        assert all(len(scored(sheet.of(dataset))) == 1 for dataset in sheet.datasets())
-    assert len({(s.slug, d.slug) for s in found for d in s.datasets()}) == 8
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,58 @@
+"""Where a number was made: true of this machine, plain data, and never hashed."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from benchmark.execution import provenance as module
+from benchmark.execution.provenance import git_state, machine, peak_memory, provenance, versions
+
+
+def test_it_is_plain_data_with_the_threads_that_were_given() -> None:
+    found = provenance(threads=3)
+    assert json.loads(json.dumps(found)) == found
+    assert found["threads"] == 3
+    ended = datetime.datetime.fromisoformat(found["ended"])
+    assert abs(datetime.datetime.now(datetime.UTC) - ended) < datetime.timedelta(minutes=1)
+
+
+def test_versions_are_those_that_run() -> None:
+    found = versions()
+    assert found["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert found["numpy"] == np.__version__
+
+
+def test_a_package_that_is_not_there_is_called_absent(monkeypatch) -> None:
+    monkeypatch.setattr(module, "PACKAGES", ("numpy", "no-such-package"))
+    versions.cache_clear()
+    try:
+        assert versions()["no-such-package"] == "absent"
+    finally:
+        versions.cache_clear()
+
+
+def test_the_commit_is_the_one_of_the_checkout_and_none_outside(tmp_path: Path, monkeypatch) -> None:
+    root = Path(module.__file__).parents[2]
+    git_state.cache_clear()
+    try:
+        if (root / ".git").exists():
+            told = subprocess.run(["git", "-C", root, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+            assert git_state()["commit"] == told.stdout.strip()
+            git_state.cache_clear()
+        monkeypatch.setattr(module, "__file__", str(tmp_path / "a" / "b" / "c.py"))
+        assert git_state() == {}
+    finally:
+        git_state.cache_clear()
+
+
+def test_memory_is_in_bytes_and_never_falls() -> None:
+    before = peak_memory()
+    held = np.ones(8 << 20)  # 64 MB
+    assert peak_memory() >= max(before, held.nbytes)
+    assert peak_memory() < machine()["memory"]

@@ -1,0 +1,69 @@
+"""Sweeps: MAP against the values of one parameter, the default among them, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmark.registry import get_method
+from benchmark.report.record_frame import record_frame
+from benchmark.report.sensitivity_figures import default_value, sensitivity_figures
+from benchmark.report.sheets import sheets
+
+
+def drawings_of(synthetic: Any) -> list[Any]:
+    (sheet,) = sheets(record_frame(synthetic.store.records()))
+    return sensitivity_figures(sheet)
+
+
+def test_points_are_means_over_seeds_in_order_with_the_default_among_them(synthetic) -> None:
+    default = get_method("dph").info.parameters["gamma"]
+    scores: dict[float, list[float]] = {}
+    for value in (default + 5, default, default + 1):
+        for seed in range(2):
+            params = {} if value == default else {"gamma": value}
+            record = synthetic.cell("dph", "nus-mini", 64, seed, params=params)
+            scores.setdefault(float(value), []).append(record.metrics["map"])
+    (only,) = drawings_of(synthetic)
+    assert list(only.data["x"]) == sorted(scores)
+    assert list(only.data["y"]) == pytest.approx([np.mean(scores[x]) for x in sorted(scores)])
+    assert list(only.data["std"]) == pytest.approx([np.std(scores[x], ddof=1) for x in sorted(scores)])
+    assert list(only.data["default"]) == [True, False, False]
+    assert only.options["xlabel"] == "γ"
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        [{"gamma": 2}],  # one value is no sweep where the default is not there
+        [{"gamma": 2, "beta": 1}, {"gamma": 3, "beta": 1}],  # two at once
+        [{"gamma": "a"}, {"gamma": "b"}],
+        [{"gamma": True}, {"gamma": False}],
+        [{"gamma": 1e200}, {"gamma": 2e200}],
+    ],
+)
+def test_what_is_no_sweep_of_one_number_makes_no_figure(synthetic, params: list[dict[str, Any]]) -> None:
+    for one in params:
+        synthetic.cell("dph", "nus-mini", 64, params=one)
+    assert drawings_of(synthetic) == []
+
+
+def test_every_data_set_is_a_line_and_every_parameter_a_figure(synthetic) -> None:
+    for dataset in ("nus-mini", "imagenet-mini"):
+        for value in (1, 100):
+            synthetic.cell("dph", dataset, 64, params={"gamma": value})
+            synthetic.cell("own", dataset, 64, params={"some_width": value + 1})
+    gamma, width = drawings_of(synthetic)
+    assert gamma.data["dataset"].nunique() == width.data["dataset"].nunique() == 2
+    assert gamma.options["log"]
+    assert width.options["xlabel"] == "some width"
+    assert width.name != gamma.name
+    assert not width.data["default"].any()
+
+
+def test_a_method_that_is_not_at_hand_has_no_default() -> None:
+    assert default_value("nobody", "gamma") is None
+    assert default_value("dph", "nothing") is None
+    assert default_value("dph", "gamma") == float(get_method("dph").info.parameters["gamma"])
