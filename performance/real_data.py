@@ -27,7 +27,7 @@ from benchmark.deep import Training, load_profile
 from benchmark.deep.assembly import image_transform
 from benchmark.deep.backbones import load_backbone
 from benchmark.deep.network import Normalise
-from benchmark.deep.rows import ImageRows
+from benchmark.deep.network_inputs import ImageRows
 from benchmark.deep.trainer import outputs
 from benchmark.evaluation.codes import health
 from benchmark.seeds import generator

@@ -199,7 +199,7 @@ def _of_name(request: CheckRequest) -> tuple[str, str, str]:
     if name in datasets.names():
         info = dataset_class(name, request.data_root).info
         return "dataset", f"{info.name}{colon}{argument}", info.title
-    close = difflib.get_close_matches(name, [*methods.names(), *datasets.names()], n=1)
+    close = difflib.get_close_matches(name.lower(), [*methods.names(), *datasets.names()], n=1)
     hint = f"did you mean '{close[0]}'?" if close else "give a plugin file (.py), or a name that `list` shows"
     raise UsageError(f"unknown method or data set '{request.target}': {hint}")
 

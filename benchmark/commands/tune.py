@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     from benchmark.execution.backbone_check import check_backbones
     from benchmark.execution.places import check_writable
     from benchmark.execution.store import Store
-    from benchmark.execution.tuning import told, trials, winners, write_winners
+    from benchmark.execution.tuning import trials, winner_line, winners, write_winners
 
     if args.sweep or args.tuned:
         raise UsageError("tune: --sweep and --tuned choose parameters, which is what tune is for; leave them out")
@@ -60,5 +60,5 @@ def run(args: argparse.Namespace) -> int:
     write_winners(args.out, found, grid, args.folds, args.trials)
     print(f"winners: {args.out}; use them with: {arguments.typed(['--tuned', str(args.out)])}")
     for winner in found:
-        print(told(winner))
+        print(winner_line(winner))
     return code

@@ -20,8 +20,8 @@ from benchmark.contracts import Split
 from benchmark.data.images import Transform
 from benchmark.deep.backbones import Backbone, load_backbone
 from benchmark.deep.lazy import torch
+from benchmark.deep.network_inputs import FeatureRows, ImageRows, Rows
 from benchmark.deep.profile import Training
-from benchmark.deep.rows import FeatureRows, ImageRows, Rows
 from benchmark.deep.trainer import Trainable, outputs
 from benchmark.errors import UsageError
 from benchmark.shallow.scaling import FeatureScaling

@@ -20,8 +20,8 @@ import numpy as np
 from benchmark.contracts import MethodInfo
 from benchmark.data.cache import replacing
 from benchmark.deep.lazy import torch
+from benchmark.deep.network_inputs import Rows, ahead
 from benchmark.deep.profile import Training
-from benchmark.deep.rows import Rows, ahead
 from benchmark.errors import TrainingFailed, UsageError
 from benchmark.seeds import derive_seed, generator
 

@@ -209,7 +209,7 @@ class Run:
             return False
         if not self.store.payload_is_there(record):
             return False
-        self._tell(planned, record.status, f"done by another run: {told(record)}")
+        self._tell(planned, record.status, f"done by another run: {outcome_line(record)}")
         return True
 
     def _outcome(self, cell: Cell, request: Request, place: Place) -> Outcome:
@@ -252,7 +252,7 @@ class Run:
             self.store.commit(record)
         if record.health.get("collapsed"):
             self.summary.collapsed.append(planned.cell.label)
-        self._tell(planned, record.status, told(record))
+        self._tell(planned, record.status, outcome_line(record))
 
     def _tell(self, planned: PlannedCell, status: str, text: str) -> None:
         with self._telling:
@@ -289,7 +289,7 @@ def lost(cell: Cell, request: Request, ending: Ending) -> Outcome:
     return Outcome(record)
 
 
-def told(record: Record) -> str:
+def outcome_line(record: Record) -> str:
     """A record in a few words."""
     if record.ok:
         metrics, seconds = record.metrics, sum(record.seconds.values())

@@ -151,7 +151,7 @@ def winners(tried: Sequence[Trial], store: Store) -> list[dict[str, Any]]:
     return found
 
 
-def told(winner: Mapping[str, Any]) -> str:
+def winner_line(winner: Mapping[str, Any]) -> str:
     """A winner in one line."""
     chosen = ", ".join(f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
                        for name, value in winner["params"].items()) or "the defaults"  # fmt: skip

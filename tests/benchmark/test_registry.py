@@ -238,6 +238,7 @@ def test_family_and_needs_come_from_the_class_it_derives_from(monkeypatch):
     assert register_method("test-d", title="D")(type("D", (Stub,), {})).info.family == "unsupervised"
 
 
+@pytest.mark.slow
 def test_a_method_from_the_registry_has_types(tmp_path):
     """`get_method` results carry types, for whoever installed the package."""
     (tmp_path / "user.py").write_text(

@@ -86,6 +86,7 @@ def test_every_promise_is_kept(root, name, monkeypatch):
     assert [row for row in rows if not row.kept] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["imagenet-mini", "nus-mini", "coco-mini"])
 def test_miniature(name):
     rows = check_dataset(name, raise_first=False)

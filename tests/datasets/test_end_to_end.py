@@ -94,6 +94,7 @@ def coco(shared_data, tmp_path):
 LISTS = {"train": "coco/train.txt", "query": "coco/test.txt", "database": "coco/database.txt"}
 
 
+@pytest.mark.slow
 def test_published_lists_and_real_weights(coco, tmp_path):
     coco.write_images()
     coco.write_lists(LISTS)
@@ -106,6 +107,7 @@ def test_published_lists_and_real_weights(coco, tmp_path):
     assert record.metrics["map"] > record.metrics["chance_map"]
 
 
+@pytest.mark.slow
 def test_official_annotations_and_real_weights(coco, tmp_path):
     coco.write_images()
     coco.write_annotations()

@@ -16,6 +16,7 @@ from benchmark.execution.runner import Summary
 from benchmark.execution.store import Store
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_a_run_a_rerun_and_the_same_numbers_again(
     command: Callable[..., Any], tmp_path: Path, own_features: Path

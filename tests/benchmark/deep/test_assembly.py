@@ -13,7 +13,7 @@ from benchmark import Split, UsageError, get_method
 from benchmark.data.images import Transform
 from benchmark.deep import Training
 from benchmark.deep.assembly import assemble, image_transform
-from benchmark.deep.rows import FeatureRows, ImageRows
+from benchmark.deep.network_inputs import FeatureRows, ImageRows
 
 
 def agreement(codes: np.ndarray, labels: Any) -> float:

@@ -9,7 +9,7 @@ import sys
 def test_importing_the_room_costs_no_torch_and_using_it_gives_torch_itself() -> None:
     code = (
         "import sys; import benchmark.deep; from benchmark.deep import torch\n"
-        "import benchmark.deep.method, benchmark.deep.trainer, benchmark.deep.assembly, benchmark.deep.rows\n"
+        "import benchmark.deep.method, benchmark.deep.trainer, benchmark.deep.assembly, benchmark.deep.network_inputs\n"
         "assert 'torch' not in sys.modules, 'imported'\n"
         "tensor = torch.zeros(2)\n"
         "import torch as real\n"

@@ -77,6 +77,7 @@ def test_orthohash_takes_twenty_lines_and_the_decorator_names_what_is_its_own() 
     assert list(info.parameters) == ["scale", "margin", "scaling"]
 
 
+@pytest.mark.slow
 def test_orthohash_keeps_every_promise() -> None:
     broken = [row for row in check_method(OrthoHash, raise_first=False) if not row.kept]
     assert [row for row in broken if "fresh_process" not in row.name] == []

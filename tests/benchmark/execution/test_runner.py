@@ -205,6 +205,7 @@ def test_code_that_changes_under_a_run_is_not_stored_under_the_old_key(
     assert "code here differs from what was planned (sources.plugin)" in record.error["message"]
 
 
+@pytest.mark.slow
 def test_hostile_methods_harm_only_themselves(bench: Any, other_bench: Any) -> None:
     bench.seeds = other_bench.seeds = [0]
     other_bench.run()
@@ -240,6 +241,7 @@ def test_a_plugin_that_cannot_be_imported_stops_before_any_work(bench: Any, caps
     assert not bench.results.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
 def test_a_failing_disk_costs_only_what_it_held(bench: Any, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """Each step of each write fails once, one write per cell: the other cells go on, nothing is half-written."""

@@ -11,7 +11,7 @@ import torch
 from benchmark import Split, UsageError, get_method
 from benchmark.data.images import ImageArrays, Transform
 from benchmark.deep import Training
-from benchmark.deep.rows import FeatureRows, ImageRows, ahead
+from benchmark.deep.network_inputs import FeatureRows, ImageRows, ahead
 from benchmark.shallow.scaling import FeatureScaling
 
 
