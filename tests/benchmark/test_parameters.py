@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from benchmark import HashMethod, Parameter, UsageError, get_method, parameter, register_method
 from benchmark.contracts import checked_value
-from benchmark.registry import methods
+from benchmark.registry import builtin_names, methods
 
 if TYPE_CHECKING:
     from pathlib import Path as OnlyForCheckers
@@ -162,7 +162,7 @@ def test_instances_are_copied_and_pickled_with_their_parameters() -> None:
 
 
 def test_every_built_in_parameter_has_a_doc_and_its_default_is_searched() -> None:
-    for cls in (methods.get(name) for name in methods.names() if not name.startswith("test-")):
+    for cls in (methods.get(name) for name in builtin_names("method")):
         for one in cls.info.declared.values():
             assert one.doc, (cls.info.name, one.name)
             assert not one.search or one.default in one.search, (cls.info.name, one.name)
