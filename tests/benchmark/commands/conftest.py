@@ -52,6 +52,9 @@ Words = str | Sequence[str]
 # What a case is
 
 
+QUICK = 4  # every so many cases are run by plain pytest, all of them by .ci/run
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a case happens: an empty folder but for x.npz, a cache of its own, and results that others made."""
@@ -83,7 +86,7 @@ class Case:
     code: int = 2
     env: Mapping[str, str] = field(default_factory=dict)
     apart: bool = False  # in a process of its own: it registers plugins, or dies
-    slow: bool = False  # as every case apart is
+    slow: bool = False  # as every case apart is, and all but every QUICK-th
 
 
 def bad(name: str, words: Words, told: str, *given: Setup, **more: Any) -> Case:
@@ -372,7 +375,8 @@ def cases(found: Sequence[Case]) -> list[Any]:
     names = [case.name for case in found]
     assert len(set(names)) == len(names), "two cases of one name"
     return [
-        pytest.param(one, id=one.name[:80], marks=pytest.mark.slow if one.slow or one.apart else ()) for one in found
+        pytest.param(one, id=one.name[:80], marks=pytest.mark.slow if one.slow or one.apart or place % QUICK else ())
+        for place, one in enumerate(found)
     ]
 
 

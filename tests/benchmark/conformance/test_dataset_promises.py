@@ -132,6 +132,7 @@ AS_IT_IS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("old", "new", "name"), BUILT_ANEW)
 def test_a_data_set_that_is_built_anew_breaks_its_promise_and_no_other(made, old, new, name):
     """Issue 12: the revision was compared with itself."""

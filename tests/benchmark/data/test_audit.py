@@ -142,6 +142,7 @@ def audits(shared_data, tmp_path_factory):
         return found
 
 
+@pytest.mark.slow
 def test_hashnets_coco_queries_are_inside_its_database(audits):
     found = audits["coco"]
     assert found.overlap == found.parts["query"].rows == 4_000
@@ -184,6 +185,7 @@ def test_hashnets_balanced_list_has_no_groups(audits):
 # The same image under two names
 
 
+@pytest.mark.slow
 def test_published_coco_lists_leak_under_any_data_set(shared_data, tmp_path, monkeypatch):
     """A8: 4,000 of 4,000 queries are in the database under another path prefix, and the audit counted 0."""
     monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))

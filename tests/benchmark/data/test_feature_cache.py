@@ -366,6 +366,7 @@ def test_files_of_equal_names_and_other_bytes_are_other_features(tmp_path):
     np.testing.assert_allclose(two.query.features, slow_features(pictures(12, 1)[:4]), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_code_that_makes_features_is_part_of_the_key(monkeypatch):
     splits = make(pictures(31))
     before = features.feature_folder(DATASET, splits, TINY)

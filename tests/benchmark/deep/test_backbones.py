@@ -107,6 +107,7 @@ def without(weights, *prefixes):
     return {name: tensor for name, tensor in weights.items() if not name.startswith(prefixes)}
 
 
+@pytest.mark.slow
 def test_partial_weights_need_the_flag_and_average_the_trunk(tmp_path):
     torch.save(without(state("alexnet"), "classifier"), tmp_path / "conv.pth")
     with pytest.raises(UsageError, match="--partial-weights"):

@@ -103,6 +103,7 @@ def test_a_finished_grid_imports_neither_torch_nor_the_runner(bench: Any) -> Non
     assert done.stdout.splitlines()[-1].strip() == "heavy:"
 
 
+@pytest.mark.slow
 def test_the_number_of_jobs_changes_no_number(bench: Any, other_bench: Any) -> None:
     bench.methods = other_bench.methods = ["neighbour", "itq"]
     bench.run("--jobs", "1")
@@ -110,6 +111,7 @@ def test_the_number_of_jobs_changes_no_number(bench: Any, other_bench: Any) -> N
     assert bench.content() == other_bench.content()
 
 
+@pytest.mark.slow
 def test_more_methods_change_no_number(bench: Any, other_bench: Any) -> None:
     bench.run()
     other_bench.methods = ["itq", "lsh", "neighbour"]
@@ -157,6 +159,7 @@ def test_force_runs_everything_again(bench: Any, capsys: pytest.CaptureFixture[s
     )
 
 
+@pytest.mark.slow
 def test_failed_cells_run_again_unless_told_otherwise(bench: Any, capsys: pytest.CaptureFixture[str]) -> None:
     bench.plugins.append(HOSTILE / "vanishes.py")
     bench.methods, bench.seeds = ["neighbour", "vanishes"], [0]
@@ -171,6 +174,7 @@ def test_failed_cells_run_again_unless_told_otherwise(bench: Any, capsys: pytest
     assert len(bench.store.keys()) == 2
 
 
+@pytest.mark.slow
 def test_why_names_the_part_that_changed(bench: Any, capsys: pytest.CaptureFixture[str]) -> None:
     from benchmark.commands.main import main
 

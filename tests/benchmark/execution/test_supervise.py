@@ -370,6 +370,7 @@ def test_a_task_that_kills_what_it_was_forked_from_fails_alone(tmp_path: Path, v
     assert len(list(tmp_path.iterdir())) == 2  # the neighbour was started once
 
 
+@pytest.mark.slow
 def test_a_task_that_died_with_its_server_is_run_again_and_not_for_ever(tmp_path: Path) -> None:
     """C15: a death by another's fault is no failure."""
     leave = f"import os, tempfile; tempfile.mkstemp(dir={str(tmp_path)!r}); "

@@ -81,6 +81,7 @@ def test_no_name_of_a_swept_method_or_data_set_kills_a_report(synthetic, undrawn
     assert len(list((tmp_path / "figures").glob("sensitivity-*.pdf"))) == 1
 
 
+@pytest.mark.slow
 def test_figures_of_nasty_titles_are_really_drawn(synthetic, tmp_path: Path) -> None:
     """E: all kinds of figure with the worst title each; slow fonts and all."""
     from benchmark.report.drawing import KINDS
