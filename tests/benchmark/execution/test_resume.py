@@ -22,6 +22,7 @@ STEPS = [
 ]
 DEADLY = """
 import os
+from benchmark import register_method
 from benchmark.execution import store
 
 def die(name):
@@ -29,6 +30,12 @@ def die(name):
         os.kill(os.getpid(), 9)
 
 store.commit_step = die
+
+@register_method("deadly", title="Deadly", family="control")
+class Deadly:
+    def fit(self, train): ...
+
+    def encode(self, split): ...
 """
 COUNTING = """
 import os, sys
