@@ -125,7 +125,7 @@ def test_fifty_deaths_at_random_moments_lose_nothing(bench: Any, other_bench: An
         with bench.start(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             disturb(process, rng, length)
         now = bench.content()
-        assert {key for key, one in done.items() if one.status == "ok"} <= now.keys()
+        assert {key for key, one in done.items() if one["status"] == "ok"} <= now.keys()
         lost += len(now) == len(done)
         assert bench.store.verify().faults == []
     assert lost < 50
@@ -164,7 +164,7 @@ def test_a_bit_flipped_in_each_of_100_files_is_found_and_mended(bench: Any, othe
         content[position // 8] ^= 1 << position % 8
         path.write_bytes(content)
     # A record and its payload make one fault, and are set aside together.
-    faults = bench.store.verify()
+    faults = bench.store.verify().faults
     assert 100 / 2 <= len(faults) <= 61
     assert bench.store.verify().faults == []
     kept = bench.content()
