@@ -13,14 +13,17 @@ from __future__ import annotations
 
 import html
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.errors import UsageError
-from benchmark.execution.grid import Tuned, choose_datasets, make_grid
+from benchmark.execution.grid import Grid, choose_datasets, make_grid
 from benchmark.execution.options import Options, usable_cores, visible_gpus
 from benchmark.execution.plan import Again, PlannedCell, plan, stale_keys, to_run, without_rows
-from benchmark.execution.store import Store
+from benchmark.execution.progress import Silence
+from benchmark.execution.store import Store, tune_store
+from benchmark.execution.tuned_settings import TunedSettings, read_tuned, shipped
 from benchmark.registry import load_plugin
 
 if TYPE_CHECKING:
@@ -38,7 +41,11 @@ def run(
     *,
     params: Mapping[str, Mapping[str, Any]] | None = None,
     sweep: tuple[str, str, Sequence[Any]] | None = None,
+    tune: bool = False,
+    trials: int = 24,
+    folds: int = 3,
     tuned: str | Path | None = None,
+    untuned: bool = False,
     profile: str | Path | None = None,
     data_root: str | Path | None = None,
     option: Mapping[str, Mapping[str, Any]] | None = None,
@@ -79,7 +86,11 @@ def run(
     cores = usable_cores() if jobs is None else jobs
     options = Options(cores, threads, timeout, memory, visible_gpus(), allow_overlap, dask)
     names = [_name(one) for one in _listed(methods)]
-    grid = make_grid(choices, names, _listed(bits), _listed(seeds), profile, params, sweep, _tuned(tuned))
+    known = _known(tuned, results)
+    grid = make_grid(choices, names, _listed(bits), _listed(seeds), profile, params, sweep, known, untuned)
+    if tune:
+        _tune(grid, results, options, trials, folds, quiet)
+        grid = replace(grid, known=_known(tuned, results))
     store = Store(results)
     planned = plan(grid, store)
     todo, lost = to_run(planned, again), without_rows(planned, store)
@@ -95,7 +106,7 @@ def _carry_out(
     from benchmark.execution.runner import run_cells
 
     check_backbones(one.cell for one in todo)
-    summary = run_cells(store, options, todo, lost, quiet)
+    summary = run_cells(store, options, todo, lost, Silence() if quiet else None)
     if summary.interrupted:
         raise KeyboardInterrupt
     if summary.problems:
@@ -116,12 +127,17 @@ def _name(method: Any) -> str:
     return str(info.name)
 
 
-def _tuned(path: str | Path | None) -> Tuned | None:
-    if path is None:
-        return None
-    from benchmark.execution.tuning import read_winners
+def _known(path: str | Path | None, results: str | Path) -> list[TunedSettings]:
+    return [tune_store(results).tuned(), shipped()] if path is None else [read_tuned(Path(path))]
 
-    return read_winners(Path(path))
+
+def _tune(grid: Grid, results: str | Path, options: Options, trials: int, folds: int, quiet: bool) -> None:
+    from benchmark.execution.tuning import Budget, Tuning, carry_out
+
+    tuning = Tuning(grid, tune_store(results), Budget(trials, folds), grid.known)
+    if not carry_out(tuning, options, Silence() if quiet else None):
+        raise KeyboardInterrupt
+    tuning.store.save_tuned(tuning.winners())
 
 
 class Results:

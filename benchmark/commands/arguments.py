@@ -21,6 +21,7 @@ from benchmark.errors import UsageError
 if TYPE_CHECKING:
     from benchmark.execution.grid import DatasetChoice, Grid
     from benchmark.execution.options import Options
+    from benchmark.execution.tuned_settings import TunedSettings
 
 PROGRAMS = ("run_all.py", "hashbench")
 
@@ -139,12 +140,30 @@ def add_grid(parser: argparse.ArgumentParser) -> None:
         dest="params",
         help="a parameter of a method, e.g. dph.gamma=0.5",
     )
-    parser.add_argument("--tuned", type=Path, metavar="FILE", help="use the parameters that 'tune' found")
     parser.add_argument(
         "--sweep",
         nargs="+",
         metavar="METHOD.NAME VALUE",
         help="run one parameter at several values, e.g. dph.inv_epsilon 0.01 0.1 1",
+    )
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Where settings come from that nobody sets by --set."""
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--tune", action="store_true", help="first tune what has not been tuned, by cross-validation on training rows"
+    )
+    which.add_argument("--tuned", type=Path, metavar="FILE", help="use the settings that 'tune' wrote to this file")
+    which.add_argument("--untuned", action="store_true", help="use the defaults, though tuned settings are known")
+
+
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--trials", type=whole_number(1), default=24, metavar="N", help="settings tried per method (default: 24)"
+    )
+    parser.add_argument(
+        "--folds", type=whole_number(2), default=3, metavar="N", help="of the training split (default: 3)"
     )
 
 
@@ -236,7 +255,6 @@ def dataset_choices(args: argparse.Namespace, specs: Sequence[str], check: bool 
 def grid_of(args: argparse.Namespace) -> Grid:
     """The grid that the arguments describe."""
     from benchmark.execution.grid import make_grid
-    from benchmark.execution.tuning import read_winners
 
     return make_grid(
         dataset_choices(args, args.datasets),
@@ -246,8 +264,19 @@ def grid_of(args: argparse.Namespace) -> Grid:
         args.profile,
         assignments(args.params, "METHOD"),
         _sweep(args.sweep),
-        read_winners(args.tuned) if args.tuned else None,
+        known_settings(args),
+        getattr(args, "untuned", False),
     )
+
+
+def known_settings(args: argparse.Namespace) -> list[TunedSettings]:
+    """What cross-validation chose: in the file that was named; or else in this results folder, or as shipped."""
+    from benchmark.execution.store import tune_store
+    from benchmark.execution.tuned_settings import read_tuned, shipped
+
+    if getattr(args, "tuned", None):
+        return [read_tuned(args.tuned)]
+    return [tune_store(args.results).tuned(), shipped()]
 
 
 def check_results(args: argparse.Namespace) -> None:
