@@ -39,8 +39,6 @@ def test_the_first_that_knows_is_asked_and_defaults_are_the_last() -> None:
         "shipped",
     )
     assert choose([own, others], "itq", "r", "t", 16) == choose([], "itq", "r", "t", 16)
-    with pytest.raises(UsageError, match=r"--tuned mine\.json: nothing was tuned for 'itq'"):
-        choose([TunedSettings("tuned", [winner()], "mine.json")], "itq", "r", "t", 16)
 
 
 def test_what_is_written_is_read_again_and_newer_goes_before_older(tmp_path: Path) -> None:
