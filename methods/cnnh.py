@@ -10,6 +10,7 @@ from benchmark.seeds import generator
 
 ROWS = 128  # whose entries of one bit are moved together
 STEPS = (1.0, 0.5, 0.25, 0.125)  # fractions of the joint step to try: alone each is safe, together they overshoot
+SETTLED = 1e-4  # a sweep that lowers the loss by less, as part of it, is the last
 POWERS = np.array([[step**power for power in (1, 2, 3, 4)] for step in STEPS])
 
 
@@ -18,7 +19,9 @@ class CNNH(DeepMethod):
     """Stage 1: min ||S - H H^T / K||^2 over the known pairs, H in [-1, 1]^(n x K), then H = sign(H). Stage 2: the
     network's tanh outputs are fitted to the rows of H by squared error."""
 
-    sweeps: int = parameter(5, search=[2, 5, 10], doc="of stage 1 over all entries")
+    sweeps: int = parameter(
+        20, search=[5, 10, 20], doc="most of stage 1 over all entries, which ends when its loss stops falling"
+    )
 
     def prepare(self, train: Split) -> None:
         similarity = train.required_similarity()
@@ -40,18 +43,24 @@ def fit_codes(similarity: Similarity, start: np.ndarray, sweeps: int) -> np.ndar
     codes = np.array(start, np.float32)
     everything = np.arange(len(codes))
     for _ in range(sweeps):
+        before = after = 0.0
         for first in range(0, len(codes), ROWS):
             rows = everything[first : first + ROWS]
             similar, known = similarity.block(rows, everything)
             similar[np.arange(len(rows)), rows] = known[np.arange(len(rows)), rows] = True
-            improve(codes, rows, np.where(similar, np.float32(1), np.float32(-1)), known.astype(np.float32))
+            found = improve(codes, rows, np.where(similar, np.float32(1), np.float32(-1)), known.astype(np.float32))
+            before, after = before + found[0], after + found[1]
+        if after > (1 - SETTLED) * before:
+            break
     return codes
 
 
-def improve(codes: np.ndarray, rows: np.ndarray, target: np.ndarray, known: np.ndarray) -> None:
-    """One pass over the bits of these rows, in place; `target` is S and `known` its mask, (rows, n) each."""
+def improve(codes: np.ndarray, rows: np.ndarray, target: np.ndarray, known: np.ndarray) -> tuple[float, float]:
+    """One pass over the bits of these rows, in place; `target` is S and `known` its mask, (rows, n) each. The part of
+    the loss that lies in these rows, before and after."""
     bits = codes.shape[1]
     gap = known * (codes[rows] @ codes.T - bits * target)  # L = H H^T - K S, the rows at hand
+    before = float(np.vdot(gap, gap))
     for bit in range(bits):
         column = np.ascontiguousarray(codes[:, bit])
         move = joint_step(column, rows, gap, known)
@@ -59,6 +68,7 @@ def improve(codes: np.ndarray, rows: np.ndarray, target: np.ndarray, known: np.n
             gap += known * np.outer(move, column)
             codes[rows, bit] = np.clip(column[rows] + move, -1, 1)
             gap[:, rows] += known[:, rows] * np.outer(codes[rows, bit], move)
+    return before, float(np.vdot(gap, gap))
 
 
 def joint_step(column: np.ndarray, rows: np.ndarray, gap: np.ndarray, known: np.ndarray) -> np.ndarray | None:

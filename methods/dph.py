@@ -41,7 +41,7 @@ class DPH(PairwiseMethod):
         0.1, search=[0, 0.1, 0.5, 1], doc="exponent of the priority, eq. 7 and 12; 0.1 in the released code"
     )
     logit_scale: float = parameter(
-        1.0, search=[0.5, 1, 2], doc="beta of eq. 6, the sigmoid's bandwidth, as a factor of the released 10/K"
+        1.0, search=[0.25, 0.5, 1, 2], doc="beta of eq. 6, the sigmoid's bandwidth, as a factor of the released 10/K"
     )
     inv_epsilon: float = parameter(
         0.1,

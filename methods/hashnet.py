@@ -18,7 +18,9 @@ class HashNet(PairwiseMethod):
     adam_decay = 2.5  # by cross-validation: what is sharpened should be small
 
     growth: float = parameter(0.005, search=[0, 0.001, 0.005, 0.02], doc="of beta_t^2 per iteration, as released")
-    logit_scale: float = parameter(1.0, search=[0.5, 1, 2], doc="of the logit, as a factor of the released 10/K")
+    logit_scale: float = parameter(
+        0.5, search=[0.25, 0.5, 1, 2], doc="of the logit, as a factor of the released 10/K; half by cross-validation"
+    )
 
     def beta(self, step: int) -> float:
         """The sharpness of tanh: the published 50 stages of 200 iterations, stretched over this training."""

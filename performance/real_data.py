@@ -1,9 +1,9 @@
-"""Deep methods on real data: `python performance/real_data.py {features,images,tune}`, read from ../shared/data.
+"""Deep methods on real data: `python performance/real_data.py {features,images,files}`, read from ../shared/data.
 
 `features` trains hash layers on given features of Tiny-ImageNet (100 classes, skewed) and COCO and prints MAP with its
 head, middle and tail classes, mean and standard deviation over seeds. `images` fine-tunes a backbone end to end and
-puts its MAP beside that of the same backbone frozen. `tune` checks the `quick` profile's rate and steps:
-three-fold cross-validation on training rows only. The protocols are those of ../shared/data/README.md.
+puts its MAP beside that of the same backbone frozen. `files` writes the sets as `features:` takes them, for whole runs
+(`run_all.py --datasets features:DIR/tiny-skewed.npz --tune`). The protocols are those of ../shared/data/README.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from benchmark import Split, Splits, TrainingFailed, evaluate, get_method
+from benchmark import Split, Splits, evaluate, get_method
 from benchmark.data.audit import class_groups
 from benchmark.deep import Training, load_profile
 from benchmark.deep.assembly import image_transform
@@ -35,6 +35,7 @@ from benchmark.seeds import generator
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 CUTOFF = {"tiny100": 1000, "coco": 5000}
 GROUPS = ("head", "middle", "tail")
+WRITTEN = ("tiny-skewed", "tiny-balanced", "coco", "cifar10")
 
 
 @dataclass(frozen=True)
@@ -188,44 +189,52 @@ def with_features(splits: Splits, training: Training) -> Splits:
     return Splits(**features)
 
 
-def tune(arguments: argparse.Namespace) -> None:
-    """Rates and steps by cross-validation on training rows; nan where training fails.
-
-    The score is the mean over classes of their MAP, over three folds: queries are balanced by protocol, training rows
-    are not. Rates are those the method trains at, its own factor (`rate` of its class) included.
-    """
-    grid = list(itertools.product(arguments.steps_grid, arguments.rates))
-    for name in arguments.datasets:
-        train = load(name, arguments.features, 0).train
-        folds = generator("folds", name).permutation(len(train)) % 3
-        print(f"\n{name}, {arguments.features}: three folds of {len(train)} training rows, MAP averaged over classes")
-        print("| bits | method | " + " | ".join(f"{steps} x {rate:g}" for steps, rate in grid) + " |")
-        print("|---" * (2 + len(grid)) + "|")
-        for bits, method in itertools.product(arguments.bits, arguments.methods):
-            values = [validated(train, folds, method, bits, steps, rate) for steps, rate in grid]
-            print(f"| {bits} | {method} | " + " | ".join(f"{value:.3f}" for value in values) + " |", flush=True)
+def files(arguments: argparse.Namespace) -> None:
+    """The sets as files of features."""
+    for name in WRITTEN:
+        print(write(name, arguments.out))
 
 
-def validated(train: Split, folds: np.ndarray, method: str, bits: int, steps: int, rate: float) -> float:
-    """Class-averaged MAP of held-out training rows among the others."""
-    quick, own = load_profile("quick").training, rate / get_method(method).rate
-    training = dataclasses.replace(quick, train="hash", steps=steps, learning_rate=own, decay_every=max(1, steps // 3))
-    scores = []
-    for fold in range(3):
-        kept, held = train.take(np.flatnonzero(folds != fold)), train.take(np.flatnonzero(folds == fold))
-        fresh = get_method(method)(bits=bits, seed=fold, training=training)
-        try:
-            fitted = fresh.fit(kept.visible("images", "similarity"))
-        except TrainingFailed:
-            return float("nan")
-        codes = [fitted.encode(part.visible("images", "nothing")) for part in (held, kept)]
-        scores.append(np.nanmean(evaluate(*codes, held.labels, kept.labels).class_map))
-    return float(np.mean(scores))
+def write(name: str, folder: Path) -> Path:
+    """One of the sets as a file that `features:` takes, unless it is there."""
+    path = folder / f"{name}.npz"
+    if path.exists():
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    if name == "cifar10":
+        feature, label, rows, cutoff = cifar10()
+    else:
+        source = "coco" if name == "coco" else "tiny100"
+        with np.load(DATA / f"{source}_features_lite0.npz") as archive:
+            feature, label, split = (archive[key] for key in ("feature", "label", "split"))
+        database = np.flatnonzero(split >= 1)
+        train = {"coco": np.flatnonzero(split == 1), "tiny-balanced": database}.get(name)
+        train = skewed(label, database, 0) if train is None else train
+        rows, cutoff = {"train": train, "query": np.flatnonzero(split == 0), "database": database}, CUTOFF[source]
+    arrays = {f"{part}_features": feature[chosen] for part, chosen in rows.items()}
+    arrays |= {f"{part}_labels": label[chosen] for part, chosen in rows.items()}
+    np.savez(path, map_cutoff=cutoff, **arrays)
+    return path
+
+
+def cifar10() -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray], int]:
+    """100 queries a class, 500 training rows a class from the rest, the rest and those as database."""
+    with np.load(DATA / "cifar10_features_lite0.npz") as archive:
+        feature, label = (archive["feature"] * archive["scale"]).astype(np.float16), archive["label"]
+    random = generator("cifar10 queries and training rows", 0)
+    order = [random.permutation(np.flatnonzero(label == one)) for one in range(10)]
+    query, train = (np.sort(np.concatenate([own[part] for own in order])) for part in (slice(100), slice(100, 600)))
+    return (
+        feature,
+        label,
+        {"train": train, "query": query, "database": np.setdiff1d(np.arange(len(label)), query)},
+        1000,
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=("features", "images", "tune"))
+    parser.add_argument("action", choices=("features", "images", "files"))
     parser.add_argument("--datasets", nargs="+", default=["tiny100", "coco"], choices=CUTOFF)
     parser.add_argument("--methods", nargs="+", default=["dph", "hashnet", "dhn"])
     parser.add_argument("--bits", nargs="+", type=int, default=[16, 64])
@@ -237,10 +246,9 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=100, help="of end-to-end training")
     parser.add_argument("--batch", type=int, default=64, help="images in each stream of end-to-end training")
     parser.add_argument("--learning-rate", type=float, default=0.001, help="of the backbone, end to end")
-    parser.add_argument("--rates", nargs="+", type=float, default=[0.001, 0.003, 0.01, 0.03])
-    parser.add_argument("--steps-grid", nargs="+", type=int, default=[600])
+    parser.add_argument("--out", type=Path, default=Path("results/sets"), help="folder for `files`")
     arguments = parser.parse_args()
-    {"features": features, "images": images, "tune": tune}[arguments.action](arguments)
+    {"features": features, "images": images, "files": files}[arguments.action](arguments)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 from benchmark.commands import arguments
@@ -45,7 +46,22 @@ def _one(cls: Any) -> list[str]:
     lines = [f"{info.name}: {info.title}, {info.family}, on {info.input}, needs {info.needs}"]
     lines += [f"  {one}" for one in (info.paper, f"defined in {info.source}" if info.source else "") if one]
     lines.append(f"parameters (--set {info.name}.NAME=VALUE)" if info.parameters else "no parameters")
-    return lines + [f"  {line}" for name in info.parameters for line in _parameter(info, name)]
+    lines += [f"  {line}" for name in info.parameters for line in _parameter(info, name)]
+    return lines + (_trained(info) if info.takes_training else [])
+
+
+def _trained(info: MethodInfo) -> list[str]:
+    """What may be set of a training that the profile else decides."""
+    from benchmark.deep.profile import load_profile
+    from benchmark.execution.grid import TRAINED, default_profile
+    from benchmark.execution.search_space import search_space
+
+    profile = load_profile(default_profile())
+    space = search_space(info, profile.training)
+    lines = [f"of its training (set alike; the values are those of the profile {profile.name})"]
+    for name in (one for one in TRAINED if one in space):
+        lines += [f"  {name} = {getattr(profile.training, name)!r}", _searched(space[name])]
+    return lines
 
 
 def _parameter(info: MethodInfo, name: str) -> list[str]:
@@ -53,5 +69,9 @@ def _parameter(info: MethodInfo, name: str) -> list[str]:
     told = info.declared[name]
     lines = [f"{name} = {told.default!r} ({told.expected})" + (f": {told.doc}" if told.doc else "")]
     if told.search:
-        lines.append(f"    tune searches {', '.join(map(repr, told.search))}")
+        lines.append(_searched(told.search)[2:])
     return lines
+
+
+def _searched(values: Sequence[Any]) -> str:
+    return f"      tune searches {', '.join(map(repr, values))}"

@@ -190,14 +190,14 @@ class Tuning:
         for one in self.searches:
             drawn = draws(one.info, training, one.space, budget.trials)
             one.try_also(drawn[: budget.trials - budget.refined], budget.trials)
-        if not self._round(self.searches, 0, budget.trials, carry):
+        if not self.round(self.searches, 0, budget.trials, carry):
             return False
         for one in self.searches:
             best = max(one.trials, key=lambda trial: trial.mean)
             one.try_also(neighbours(one.info, training, one.space, best.setting), budget.trials)
             one.try_also(draws(one.info, training, one.space, 4 * budget.trials), budget.trials)  # where few are near
         rounds = ((fold, budget.survivors(fold)) for fold in range(budget.folds))
-        return all(self._round(self.searches, fold, number, carry) for fold, number in rounds) and self._between(carry)
+        return all(self.round(self.searches, fold, number, carry) for fold, number in rounds) and self._between(carry)
 
     def _between(self, carry: Carry) -> bool:
         """Lengths between the searched ones: the winners of both, and the defaults, on all folds."""
@@ -205,7 +205,7 @@ class Tuning:
             near = self._winners_near(one)
             one.between = tuple(near)
             one.try_also([{}, *near.values()], 3)
-        return all(self._round(self.between, fold, 3, carry) for fold in range(self.budget.folds))
+        return all(self.round(self.between, fold, 3, carry) for fold in range(self.budget.folds))
 
     def _winners_near(self, search: Search) -> dict[int, Setting]:
         """The settings of the searched lengths, of this tuning or known before."""
@@ -220,7 +220,7 @@ class Tuning:
                 found[one.bits] = best.setting
         return dict(sorted(found.items()))
 
-    def _round(self, searches: Sequence[Search], fold: int, survivors: int, carry: Carry) -> bool:
+    def round(self, searches: Sequence[Search], fold: int, survivors: int, carry: Carry) -> bool:
         """Score what is still in the running on one more fold."""
         running = [(one, trial) for one in searches for trial in one.running(fold, survivors)]
         wanted = [one.cells(trial.setting, (fold, self.budget.folds)) for one, trial in running]

@@ -22,6 +22,14 @@ def test_one_method_with_its_parameters_types_and_values_to_search(command: Call
     assert "--set itq.NAME=VALUE" in out
 
 
+def test_a_deep_method_with_what_may_be_set_of_its_training(command: Callable[..., Any]) -> None:
+    code, out, _ = command("list", "dph")
+    assert code == 0
+    assert "gamma = 0.1 (a finite float): exponent of the priority" in out
+    assert "of its training (set alike; the values are those of the profile" in out
+    assert "tune searches 0.0001, 0.0003, 0.001, 0.003, 0.01" in out
+
+
 def test_an_unknown_method(command: Callable[..., Any]) -> None:
     code, out, err = command("list", "itqq")
     assert (code, out, "did you mean 'itq'" in err) == (2, "", True)

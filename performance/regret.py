@@ -1,0 +1,89 @@
+"""What default settings cost, and what tuning leaves: `python performance/regret.py`, on the data of ../shared/data.
+
+For every trained method on Tiny-100 (skewed and balanced), COCO and CIFAR-10 at 16 and 64 bits, `tune` tries settings
+on three folds of the training rows. Those that reached the last fold, the defaults among them, are scored again on
+folds dealt anew, with other random numbers: a score that also chose the setting flatters it. Regret is 1 - score / best
+score of these, in per cent. Queries are never looked at. Trials are kept in --results: a second call only prints.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from real_data import WRITTEN, write
+
+from benchmark.execution.grid import choose_datasets, make_grid
+from benchmark.execution.options import Options
+from benchmark.execution.store import tune_store
+from benchmark.execution.tuning import Budget, Carry, Search, Trial, Tuning, carry_out
+
+DEEP = ("cnnh", "dnnh", "dpsh", "dsh", "dhn", "hashnet", "dph")
+LIMITS = {"defaults": (15, 5), "tuned": (5, 2)}  # worst and mean, per cent
+
+
+class Again(Tuning):
+    """The finalists of a tuning, on folds of another seed."""
+
+    def __init__(self, first: Tuning) -> None:
+        super().__init__(replace(first.grid, seeds=[1]), first.store, first.budget)
+        for one, before in zip(self.searches, first.searches, strict=True):
+            whole = [trial for trial in before.trials if len(trial.scores) == first.budget.folds]
+            one.trials = [Trial(trial.setting) for trial in whole]
+
+    @property
+    def cells(self) -> int:
+        return sum(len(one.trials) for one in self.searches) * self.budget.folds
+
+    def run(self, carry: Carry) -> bool:
+        return all(self.round(self.searches, fold, self.budget.trials, carry) for fold in range(self.budget.folds))
+
+
+def regrets(first: Search, again: Search, folds: int) -> dict[str, float]:
+    """Of the defaults and of what tune chose."""
+    chosen = first.best(folds)
+    scores = {repr(trial.setting): trial.mean for trial in again.trials}
+    best = max(scores.values())
+    assert chosen is not None
+    own = {"defaults": scores.get("{}", 0.0), "tuned": scores[repr(chosen.setting)]}
+    return {name: 100 * (1 - max(score, 0.0) / best) for name, score in own.items()}
+
+
+def show(names: Sequence[str], rows: dict[str, list[dict[str, float]]]) -> None:
+    for kind, (worst, mean) in LIMITS.items():
+        print(f"\nRegret of the {kind}, per cent (at most {worst} in the worst, {mean} in the mean)\n")
+        print("| method | " + " | ".join(names) + " |\n" + "|---" * (1 + len(names)) + "|")
+        for method, cells in rows.items():
+            print(f"| {method} | " + " | ".join(f"{cell[kind]:.1f}" for cell in cells) + " |")
+        every = np.array([cell[kind] for cells in rows.values() for cell in cells])
+        print(f"\nworst {every.max():.1f}, mean {every.mean():.1f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--methods", nargs="+", default=list(DEEP))
+    parser.add_argument("--datasets", nargs="+", default=list(WRITTEN), choices=WRITTEN)
+    parser.add_argument("--bits", nargs=2, type=int, default=[16, 64])
+    parser.add_argument("--trials", type=int, default=12)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--results", type=Path, default=Path("results/regret"))
+    parser.add_argument("--sets", type=Path, default=Path("results/sets"), help="where the data sets are written")
+    given = parser.parse_args()
+    choices = choose_datasets([f"features:{write(name, given.sets)}" for name in given.datasets])
+    grid = make_grid(choices, given.methods, given.bits, [0], "quick")
+    tuning = Tuning(grid, tune_store(given.results), Budget(given.trials, 3))
+    assert carry_out(tuning, Options(given.jobs))
+    tuning.store.save_tuned(tuning.winners())
+    again = Again(tuning)
+    assert carry_out(again, Options(given.jobs))
+    rows: dict[str, list[dict[str, float]]] = {}
+    for first, second in zip(tuning.searches, again.searches, strict=True):
+        rows.setdefault(first.info.name, []).append(regrets(first, second, 3))
+    show([f"{name} {bits}" for name in given.datasets for bits in given.bits], rows)
+
+
+if __name__ == "__main__":
+    main()
