@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from benchmark.errors import UsageError
 from benchmark.execution.grid import Tuned, choose_datasets, make_grid
 from benchmark.execution.options import Options, usable_cores, visible_gpus
-from benchmark.execution.plan import Again, PlannedCell, plan, stale_keys, to_run, without_rows
+from benchmark.execution.plan import PlannedCell, chosen_again, plan, stale_keys, to_run, without_rows
 from benchmark.execution.store import Store
 from benchmark.registry import load_plugin
 
@@ -36,7 +36,7 @@ def run(
     bits: int | Iterable[int] = (16, 32, 48, 64),
     seeds: int | Iterable[int] = 0,
     *,
-    params: Mapping[str, Mapping[str, Any]] | None = None,
+    set: Mapping[str, Mapping[str, Any]] | None = None,
     sweep: tuple[str, str, Sequence[Any]] | None = None,
     tuned: str | Path | None = None,
     profile: str | Path | None = None,
@@ -54,21 +54,23 @@ def run(
     timeout: float | None = None,
     memory: int | None = None,
     dask: str | None = None,
-    again: Again = "",
+    force: bool = False,
+    only_failed: bool = False,
+    keep_failed: bool = False,
     quiet: bool = False,
 ) -> Results:
     """Run a grid and return its results: `run("coco", ["itq", "dph"], bits=64).table("map")`.
 
     Every name is the flag of that name on the command line, where `--help` explains it. `methods` may hold classes
-    that `@register_method` decorates, typed into a notebook or not; `params` is {"dph": {"gamma": 0.5}}, `option`
-    the same for data sets, `sweep` ("dph", "inv_epsilon", [0.01, 0.1, 1]); `again` is "force", "only_failed" or
-    "keep_failed". Cells that are done are not run again. A cell that fails does not raise: `results.frame()` tells
-    its status and reason. Bad input raises UsageError before any work. No `if __name__ == "__main__"` is needed.
+    that `@register_method` decorates, typed into a notebook or not; `set` is {"dph": {"gamma": 0.5}}, `option` the
+    same for data sets, `sweep` ("dph", "inv_epsilon", [0.01, 0.1, 1]). Cells that are done are not run again. A cell
+    that fails does not raise: `results.frame()` tells its status and reason. Bad input raises UsageError before any
+    work. No `if __name__ == "__main__"` is needed.
     """
-    for file in _listed(plugin):
+    for file in [plugin] if isinstance(plugin, (str, Path)) else plugin:
         load_plugin(file)
     choices = choose_datasets(
-        [str(one) for one in _listed(datasets)],
+        [str(one) for one in _listed("datasets", datasets)],
         data_root=None if data_root is None else Path(data_root),
         option=option,
         backbone=backbone,
@@ -76,19 +78,22 @@ def run(
         partial_weights=partial_weights,
         skip_broken=skip_broken,
     )
-    cores = usable_cores() if jobs is None else jobs
-    options = Options(cores, threads, timeout, memory, visible_gpus(), allow_overlap, dask)
-    names = [_name(one) for one in _listed(methods)]
-    grid = make_grid(choices, names, _listed(bits), _listed(seeds), profile, params, sweep, _tuned(tuned))
+    options = Options(
+        usable_cores() if jobs is None else jobs, threads, timeout, memory, visible_gpus(), allow_overlap, dask
+    )
+    names = [_name(one) for one in _listed("methods", methods)]
+    lengths, repeats = _listed("bits", bits), _listed("seeds", seeds)
+    grid = make_grid(choices, names, lengths, repeats, profile, _by_method(set), _swept(sweep), _tuned(tuned))
+    again = chosen_again(force=force, only_failed=only_failed, keep_failed=keep_failed)
     store = Store(results)
     planned = plan(grid, store)
     todo, lost = to_run(planned, again), without_rows(planned, store)
     if todo or lost:
-        _carry_out(store, options, todo, lost, quiet)
+        _run_todo(store, options, todo, lost, quiet)
     return Results(store, planned=planned)
 
 
-def _carry_out(
+def _run_todo(
     store: Store, options: Options, todo: Sequence[PlannedCell], lost: Sequence[PlannedCell], quiet: bool
 ) -> None:
     from benchmark.execution.backbone_check import check_backbones
@@ -102,9 +107,28 @@ def _carry_out(
         raise OSError("; ".join(summary.problems))
 
 
-def _listed(names: Any) -> list[Any]:
-    """One thing or several."""
-    return [names] if isinstance(names, (str, int, Path, type)) else list(names)
+def _listed(what: str, given: Any) -> list[Any]:
+    """One thing or several. None at all would be a grid without cells, whose results would be everybody's."""
+    several = [given] if isinstance(given, (str, int, Path, type)) else list(given)
+    if not several:
+        raise UsageError(f"{what}: nothing was given, expected at least one")
+    return several
+
+
+def _by_method(given: Any) -> Mapping[str, Mapping[str, Any]] | None:
+    if given is None or (isinstance(given, Mapping) and all(isinstance(one, Mapping) for one in given.values())):
+        return given
+    raise UsageError(f'set: {given!r}, expected method -> parameters, as in {{"itq": {{"iterations": 20}}}}')
+
+
+def _swept(given: Any) -> tuple[str, str, Sequence[Any]] | None:
+    if given is None:
+        return None
+    if len(given) != 3 or isinstance(given[2], str) or not list(given[2]):
+        raise UsageError(
+            f'sweep: {given!r}, expected (method, parameter, values), as in ("itq", "iterations", [5, 50])'
+        )
+    return given[0], given[1], list(given[2])
 
 
 def _name(method: Any) -> str:

@@ -13,7 +13,7 @@ from benchmark.commands.report import write_report
 
 if TYPE_CHECKING:
     from benchmark.execution.options import Options
-    from benchmark.execution.plan import Again, PlannedCell
+    from benchmark.execution.plan import PlannedCell
     from benchmark.execution.store import Store
 
 HELP = "run the grid (the default)"
@@ -35,14 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from benchmark.execution.plan import plan, to_run, without_rows
+    from benchmark.execution.plan import chosen_again, plan, to_run, without_rows
     from benchmark.execution.store import Store
 
     arguments.load_plugins(args)
     options = arguments.options_of(args)
     grid, store = arguments.grid_of(args), Store(args.results)
     planned = plan(grid, store)
-    todo = to_run(planned, again_of(args))
+    again = chosen_again(force=args.force, only_failed=args.only_failed, keep_failed=args.keep_failed)
+    todo = to_run(planned, again)
     _check_work(args, todo)
     _announce(planned, todo)
     if args.dry_run:
@@ -54,12 +55,6 @@ def run(args: argparse.Namespace) -> int:
     if not args.no_report and code != 130:
         write_report(args, store, [choice.dataset for choice in grid.choices], planned)
     return code or int(failed_before > 0)
-
-
-def again_of(args: argparse.Namespace) -> Again:
-    """The flag that says which cells run again."""
-    names: tuple[Again, ...] = ("force", "only_failed", "keep_failed")
-    return next((name for name in names if getattr(args, name)), "")
 
 
 def _check_work(args: argparse.Namespace, todo: Sequence[PlannedCell]) -> None:

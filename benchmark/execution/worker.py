@@ -45,7 +45,7 @@ def run_cell(request: Request) -> Outcome:
     record = blank_record(request, info)
     outcome = Outcome(record)
     try:
-        _carry_out(request, info, outcome)
+        _compute(request, info, outcome)
     except (Exception, SystemExit) as error:
         record.status = status_of(error)
         record.error = recorded_error(error)
@@ -107,7 +107,7 @@ def use_threads(threads: int) -> None:
         sys.modules["torch"].set_num_threads(threads)
 
 
-def _carry_out(request: Request, info: MethodInfo, outcome: Outcome) -> None:
+def _compute(request: Request, info: MethodInfo, outcome: Outcome) -> None:
     check_code(info, request)
     record, seconds = outcome.record, outcome.record.seconds
     with _timed(seconds, "load"):

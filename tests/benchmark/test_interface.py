@@ -144,14 +144,52 @@ def test_what_cannot_be_sent_to_another_process_is_told_before_any_work(tmp_path
     assert not (tmp_path / "results").exists()
 
 
+def test_its_parameters_are_the_flags_of_a_run() -> None:
+    """All but those that make a report or only look: `results.report(...)` does that here."""
+    import inspect
+
+    from benchmark.commands.main import build_parser
+    from benchmark.interface import run as run_grid
+
+    command = build_parser("run").parse_args(["run"]).parser
+    flags = {
+        name[2:].replace("-", "_") for action in command._actions for name in action.option_strings if name[:2] == "--"
+    }
+    parameters = set(inspect.signature(run_grid).parameters)
+    assert flags - parameters == {"help", "dry_run", "no_report", "reports", "name"}
+    assert parameters - flags == {"quiet"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
         ({"methods": object}, "@register_method"),
         ({"methods": "nope"}, "unknown method"),
         ({"datasets": "nope"}, "unknown dataset"),
-        ({"params": {"itq": {"iterations": 3}}, "methods": "lsh"}, "not among"),
+        ({"set": {"itq": {"iterations": 3}}, "methods": "lsh"}, "not among"),
         ({"profile": "nope"}, "profile"),
+        ({"force": True, "keep_failed": True}, "contradict"),
+        ({"bits": 0}, "bits"),
+        ({"bits": "16"}, "bits"),
+        ({"bits": []}, "bits"),
+        ({"seeds": -1}, "seed"),
+        ({"timeout": -1}, "timeout"),
+        ({"jobs": 0}, "jobs"),
+        ({"threads": 0}, "threads"),
+        ({"memory": 0}, "memory"),
+        ({"methods": []}, "method"),
+        ({"datasets": []}, "data"),
+        ({"sweep": ("lsh",)}, "sweep"),
+        ({"set": {"lsh": 3}}, "lsh"),
+        ({"set": "lsh.scaling=none"}, "set"),
+        ({"plugin": "nowhere.py"}, "nowhere.py"),
+        ({"tuned": "nowhere.json"}, "nowhere.json"),
+        ({"data_root": "nowhere"}, "nowhere"),
+        ({"dask": "tcp://127.0.0.1:1"}, "dask|Dask|scheduler"),
+        ({"methods": 3}, "register_method"),
+        ({"datasets": 3}, "unknown dataset"),
+        ({"sweep": ("lsh", "scaling", "none")}, "sweep"),
+        ({"sweep": ("lsh", "scaling", [])}, "sweep"),
     ],
 )
 def test_bad_input_raises_before_any_work(tmp_path: Path, monkeypatch, arguments, word) -> None:
