@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from benchmark.execution.options import Options
 
 PROGRAMS = ("run_all.py", "hashbench")
+BITS = (16, 32, 48, 64)  # the paper's
 
 
 def program() -> str:
@@ -123,7 +124,7 @@ def add_grid(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="names, 'paper' (the twelve, the default) or 'all'",
     )
-    parser.add_argument("--bits", nargs="+", type=whole_number(1), default=[16, 32, 48, 64], metavar="K")
+    parser.add_argument("--bits", nargs="+", type=whole_number(1), default=[*BITS], metavar="K")
     parser.add_argument("--seeds", nargs="+", type=whole_number(0), default=[0], metavar="S")
     parser.add_argument(
         "--profile",
@@ -146,6 +147,16 @@ def add_grid(parser: argparse.ArgumentParser) -> None:
         metavar="METHOD.NAME VALUE",
         help="run one parameter at several values, e.g. dph.inv_epsilon 0.01 0.1 1",
     )
+
+
+def add_names(parser: argparse.ArgumentParser) -> None:
+    """Data sets by --datasets, as `run` takes them, or as bare words; and the methods that are meant for them."""
+    parser.add_argument("names", nargs="*", metavar="DATASET", help="names, or lists:DIR, folder:DIR, ...")
+    parser.add_argument("--datasets", nargs="+", default=[], metavar="NAME", help="the same")
+    told = "methods meant for them, by name, 'paper' or 'all': tells which of them decline the data, and why"
+    parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help=told)
+    lengths = f"the code lengths meant (default: {' '.join(map(str, BITS))})"
+    parser.add_argument("--bits", nargs="+", type=whole_number(1), default=[], metavar="K", help=lengths)
 
 
 def add_execution(parser: argparse.ArgumentParser) -> None:
@@ -215,6 +226,21 @@ def assignments(words: Sequence[str], what: str) -> dict[str, dict[str, Any]]:
             raise UsageError(f"'{word}': {target} is given twice; leave one of them out")
         found.setdefault(owner, {})[name] = _value(text, target)
     return found
+
+
+def chosen_names(args: argparse.Namespace) -> list[str]:
+    """The data sets of `add_names`."""
+    names = [*args.names, *args.datasets]
+    if not names:
+        raise UsageError("no data set named: give --datasets NAME, e.g. --datasets coco")
+    return names
+
+
+def method_words(args: argparse.Namespace) -> list[str]:
+    """The methods of `add_names`, one by one; those of the paper where only --bits was given."""
+    from benchmark.execution.grid import method_names
+
+    return method_names(args.methods or (["paper"] if args.bits else []))
 
 
 def dataset_choices(args: argparse.Namespace, specs: Sequence[str], check: bool = True) -> list[DatasetChoice]:
