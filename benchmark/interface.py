@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.errors import UsageError
-from benchmark.execution.grid import Tuned, choose_datasets, make_grid
+from benchmark.execution.grid import Grid, Tuned, choose_datasets, make_grid
 from benchmark.execution.options import Options, usable_cores, visible_gpus
-from benchmark.execution.plan import PlannedCell, chosen_again, plan, stale_keys, to_run, without_rows
+from benchmark.execution.plan import Again, PlannedCell, chosen_again, plan, stale_keys, to_run, without_rows
 from benchmark.execution.store import Store
 from benchmark.registry import load_plugin
 
@@ -85,7 +85,10 @@ def run(
     lengths, repeats = _listed("bits", bits), _listed("seeds", seeds)
     grid = make_grid(choices, names, lengths, repeats, profile, _by_method(set), _swept(sweep), _tuned(tuned))
     again = chosen_again(force=force, only_failed=only_failed, keep_failed=keep_failed)
-    store = Store(results)
+    return _run_grid(grid, Store(results), options, again, quiet)
+
+
+def _run_grid(grid: Grid, store: Store, options: Options, again: Again, quiet: bool) -> Results:
     planned = plan(grid, store)
     todo, lost = to_run(planned, again), without_rows(planned, store)
     if todo or lost:

@@ -136,6 +136,15 @@ def test_a_script_needs_no_guard_and_may_define_its_methods(tmp_path: Path) -> N
     assert done.stdout.splitlines() == ["ran once"]
 
 
+def test_nor_does_what_is_typed_into_an_interpreter(tmp_path: Path) -> None:
+    """There is no file that another process could read, as in a notebook; the cell is given twice."""
+    lines = SCRIPT.replace('print("ran once")', 'print("done", found.frame()["map"].mean())')
+    done = run([sys.executable, "-"], input=lines + lines, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.splitlines()
+    assert first == second
+
+
 def test_what_cannot_be_sent_to_another_process_is_told_before_any_work(tmp_path: Path) -> None:
     text = SCRIPT.replace("class Typed:\n", "class Typed:\n    lock = __import__('threading').Lock()\n\n")
     (tmp_path / "script.py").write_text(text)
@@ -185,7 +194,6 @@ def test_its_parameters_are_the_flags_of_a_run() -> None:
         ({"plugin": "nowhere.py"}, "nowhere.py"),
         ({"tuned": "nowhere.json"}, "nowhere.json"),
         ({"data_root": "nowhere"}, "nowhere"),
-        ({"dask": "tcp://127.0.0.1:1"}, "dask|Dask|scheduler"),
         ({"methods": 3}, "register_method"),
         ({"datasets": 3}, "unknown dataset"),
         ({"sweep": ("lsh", "scaling", "none")}, "sweep"),
