@@ -198,6 +198,8 @@ def held_out(splits: Splits, fold: tuple[int, int], cell: Mapping[str, Any]) -> 
 
 
 def _featured(dataset: HashDataset, splits: Splits, info: MethodInfo, request: Request) -> Splits:
+    if info.input == "images" and not info.takes_training:
+        return splits  # it asked for images; a profile's cut is for who is trained by a profile
     depth = request.profile.training.train if info.input == "images" else "hash"
     if request.backbone is None or depth == "all":
         return splits
