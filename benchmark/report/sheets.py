@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from benchmark.report.labels import short_hash, unique_slugs
+from benchmark.report.display_names import short_hash, unique_slugs
 from benchmark.report.looks import highlight, method_order
 from benchmark.report.record_frame import SETUP
 

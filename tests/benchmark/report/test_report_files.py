@@ -118,7 +118,7 @@ def edited(copy: Path, name: str, old: str, new: str) -> str:
     ("name", "old", "new"),
     [
         ("report/headline.py", "the highest mean", "the very highest mean"),
-        ("report/labels.py", "LONGEST = 80", "LONGEST = 90"),
+        ("report/display_names.py", "LONGEST = 80", "LONGEST = 90"),
         ("report/page.html.j2", "<h1>hashbench", "<h1>my hashbench"),
         ("report/highlight.toml", "bits = 64", "bits = 32"),
         ("report/published.csv", "0.3252", "0.3253"),
