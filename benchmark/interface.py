@@ -22,6 +22,7 @@ from benchmark.execution.options import Options, usable_cores, visible_gpus
 from benchmark.execution.plan import Again, PlannedCell, chosen_again, plan, stale_keys, to_run, without_rows
 from benchmark.execution.store import Store
 from benchmark.registry import load_plugin
+from benchmark.registry import methods as registered_methods
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +141,19 @@ def _name(method: Any) -> str:
     info = getattr(method, "info", None)
     if info is None:
         raise UsageError(f"{method!r} is no registered method: put @register_method(...) above the class")
+    known = registered_methods.get(info.name)
+    if known is not method and not _same_in_another_import(known, method):
+        raise UsageError(
+            f"{method!r} is not the class that is registered as '{info.name}', but derives from it or was replaced by "
+            "it: put @register_method(...) with a name of its own above the class"
+        )
     return str(info.name)
+
+
+def _same_in_another_import(known: Any, method: Any) -> bool:
+    """One file may be imported by its name here, and by its path as a plugin."""
+    places = [(one.__qualname__, one.info.source, one.__module__ == "__main__") for one in (known, method)]
+    return places[0] == places[1] and places[0][1] is not None and not places[0][2]
 
 
 def _tuned(path: str | Path | None) -> Tuned | None:

@@ -207,3 +207,38 @@ def test_bad_input_raises_before_any_work(tmp_path: Path, monkeypatch, arguments
     with pytest.raises(UsageError, match=word):
         benchmark.run(**({"datasets": "coco", "methods": "lsh", "bits": 8} | arguments))
     assert not (tmp_path / "results").exists()
+
+
+def test_a_class_that_only_derives_from_a_registered_one_is_refused(tmp_path: Path, monkeypatch) -> None:
+    """It has that one's name, and the results would be those of the other."""
+    import benchmark
+
+    class Mine(benchmark.get_method("itq")):  # type: ignore[misc]
+        pass
+
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="not the class that is registered as 'itq'"):
+        benchmark.run("coco", Mine, bits=8)
+
+
+def test_a_class_whose_name_was_taken_since_is_refused(tmp_path: Path, monkeypatch) -> None:
+    import benchmark
+    from benchmark.registry import methods
+
+    def made(number: int) -> type:
+        @benchmark.register_method("test-made", title="Made")
+        class Made:
+            def fit(self, train: benchmark.Split) -> None: ...
+
+            def encode(self, split: benchmark.Split) -> object:
+                return number
+
+        Made.__module__ = "__main__"
+        return Made
+
+    monkeypatch.chdir(tmp_path)
+    try:
+        with pytest.raises(UsageError, match="a name of its own"):
+            benchmark.run("coco", [made(number) for number in range(2)], bits=8)
+    finally:
+        methods._plugins.pop("test-made")
