@@ -194,6 +194,7 @@ class Results:
     def table(self, score: str = "map", **filters: Any) -> pd.DataFrame:
         """Means over seeds of one score: methods x (data set, bits). Swept parameters are left out.
 
+        A method that was run with parameters other than its defaults only has them behind its title.
         Rows begin with the setting (profile, backbone, weights) where results of several lie in the folder.
         """
         import pandas as pd

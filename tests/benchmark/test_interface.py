@@ -32,6 +32,13 @@ def test_the_table_holds_the_means_over_seeds(synthetic, fresh) -> None:
     assert table.isna().sum().sum() == 2
 
 
+def test_a_method_that_was_run_with_parameters_of_ones_own_is_in_the_table(synthetic, fresh) -> None:
+    """`run(..., set={"itq": {"iterations": 3}}).table()` had no row of it."""
+    synthetic.cell("itq", "nus-mini", 16, params={"iterations": 3})
+    synthetic.cell("lsh", "nus-mini", 16)
+    assert list(Results(synthetic.store).table().index) == ["ITQ (iterations=3)", "LSH"]
+
+
 def test_settings_that_may_not_be_compared_are_rows_apart(synthetic, fresh) -> None:
     synthetic.cell("itq", "nus-mini", 16)
     synthetic.cell("itq", "nus-mini", 16, profile="paper")
