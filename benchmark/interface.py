@@ -13,14 +13,17 @@ from __future__ import annotations
 
 import html
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.errors import UsageError
-from benchmark.execution.grid import Grid, Tuned, choose_datasets, make_grid
+from benchmark.execution.grid import Grid, choose_datasets, make_grid
 from benchmark.execution.options import Options, usable_cores, visible_gpus
 from benchmark.execution.plan import Again, PlannedCell, chosen_again, plan, stale_keys, to_run, without_rows
-from benchmark.execution.store import Store
+from benchmark.execution.progress import Silence
+from benchmark.execution.store import Store, tune_store
+from benchmark.execution.tuned_settings import TunedSettings, read_tuned, shipped
 from benchmark.registry import load_plugin
 from benchmark.registry import methods as registered_methods
 
@@ -39,7 +42,11 @@ def run(
     *,
     set: Mapping[str, Mapping[str, Any]] | None = None,
     sweep: tuple[str, str, Sequence[Any]] | None = None,
+    tune: bool = False,
+    trials: int = 24,
+    folds: int = 3,
     tuned: str | Path | None = None,
+    untuned: bool = False,
     profile: str | Path | None = None,
     data_root: str | Path | None = None,
     option: Mapping[str, Mapping[str, Any]] | None = None,
@@ -68,8 +75,7 @@ def run(
     that fails does not raise: `results.frame()` tells its status and reason. Bad input raises UsageError before any
     work. No `if __name__ == "__main__"` is needed.
     """
-    for file in [plugin] if isinstance(plugin, (str, Path)) else plugin:
-        load_plugin(file)
+    _load_all([plugin] if isinstance(plugin, (str, Path)) else plugin)
     choices = choose_datasets(
         [str(one) for one in _listed("datasets", datasets)],
         data_root=None if data_root is None else Path(data_root),
@@ -79,14 +85,20 @@ def run(
         partial_weights=partial_weights,
         skip_broken=skip_broken,
     )
-    options = Options(
-        usable_cores() if jobs is None else jobs, threads, timeout, memory, visible_gpus(), allow_overlap, dask
-    )
+    cores = usable_cores() if jobs is None else jobs
+    options = Options(cores, threads, timeout, memory, visible_gpus(), allow_overlap, dask)
     names = [_name(one) for one in _listed("methods", methods)]
-    lengths, repeats = _listed("bits", bits), _listed("seeds", seeds)
-    grid = make_grid(choices, names, lengths, repeats, profile, _by_method(set), _swept(sweep), _tuned(tuned))
+    numbers = _listed("bits", bits), _listed("seeds", seeds)
+    known = _known(tune, tuned, untuned, results)
+    grid = make_grid(choices, names, *numbers, profile, _by_method(set), _swept(sweep), known, untuned)
     again = chosen_again(force=force, only_failed=only_failed, keep_failed=keep_failed)
+    grid = _tuned_first(grid, tune_store(results), options, trials, folds, quiet) if tune else grid
     return _run_grid(grid, Store(results), options, again, quiet)
+
+
+def _load_all(plugins: Iterable[str | Path]) -> None:
+    for file in plugins:
+        load_plugin(file)
 
 
 def _run_grid(grid: Grid, store: Store, options: Options, again: Again, quiet: bool) -> Results:
@@ -104,7 +116,7 @@ def _run_todo(
     from benchmark.execution.runner import run_cells
 
     check_backbones(one.cell for one in todo)
-    summary = run_cells(store, options, todo, lost, quiet)
+    summary = run_cells(store, options, todo, lost, Silence() if quiet else None)
     if summary.interrupted:
         raise KeyboardInterrupt
     if summary.problems:
@@ -156,12 +168,22 @@ def _same_in_another_import(known: Any, method: Any) -> bool:
     return places[0] == places[1] and places[0][1] is not None and not places[0][2]
 
 
-def _tuned(path: str | Path | None) -> Tuned | None:
-    if path is None:
-        return None
-    from benchmark.execution.tuning import read_winners
+def _known(tune: bool, tuned: str | Path | None, untuned: bool, results: str | Path) -> list[TunedSettings]:
+    """What cross-validation chose: in the file that was named; or else in this results folder, or as shipped."""
+    if tune + untuned + (tuned is not None) > 1:
+        raise UsageError("tune, tuned and untuned contradict each other; give one of them")
+    return [tune_store(results).tuned(), shipped()] if tuned is None else [read_tuned(Path(tuned))]
 
-    return read_winners(Path(path))
+
+def _tuned_first(grid: Grid, store: Store, options: Options, trials: int, folds: int, quiet: bool) -> Grid:
+    """The grid with what cross-validation finds for it, now that it has run."""
+    from benchmark.execution.tuning import Budget, Tuning, carry_out
+
+    tuning = Tuning(grid, store, Budget(trials, folds), grid.known)
+    if not carry_out(tuning, options, Silence() if quiet else None):
+        raise KeyboardInterrupt
+    store.save_tuned(tuning.winners())
+    return replace(grid, known=[store.tuned(), shipped()])
 
 
 class Results:

@@ -31,8 +31,6 @@ class DNNH(DeepMethod):
     a saturated bit never changes again.
     """
 
-    rate = 3.0  # by cross-validation at 16 bits; perhaps since most triplets soon meet the margin
-
     width: int = parameter(10, doc="units per bit; the paper has 50, five times the cost of a step")
     epsilon: float = parameter(
         0.5, search=[0.1, 0.3, 0.5], doc="half width of the threshold's slope; 0.5: no threshold"

@@ -38,25 +38,40 @@ class DPH(PairwiseMethod):
     quantized = True  # Q is there
 
     gamma: float = parameter(
-        0.1, search=[0, 0.1, 0.5, 1, 2], doc="exponent of the priority, eq. 7 and 12; 0.1 in the released code"
+        0.1, search=[0, 0.1, 0.5, 1], doc="exponent of the priority, eq. 7 and 12; 0.1 in the released code"
     )
     logit_scale: float = parameter(
         1.0, search=[0.5, 1, 2], doc="beta of eq. 6, the sigmoid's bandwidth, as a factor of the released 10/K"
     )
     inv_epsilon: float = parameter(
-        0.1, search=[0.01, 0.1, 1], doc="1/epsilon of the prior, eq. 11; mode authors: weight of its quantisation"
+        0.1,
+        search=[0.01, 0.1, 1],
+        doc="1/epsilon of the prior, eq. 11; mode authors: weight of its quantisation, as released 0.15 for ImageNet "
+        "with AlexNet and 0.1 elsewhere",
     )
     alpha_scope: Literal["dataset", "batch"] = parameter("dataset", doc="where |S_i| of eq. 9 is counted")
     mode: Literal["paper", "authors"] = parameter("paper", doc="the paper's text, or the released code")
-    beta_bug: bool = parameter(True, doc="mode authors: its gradient lacks the factor beta, as released")
+    beta_bug: bool = parameter(True, doc="mode authors: beta in the gradient of a few rows only, as released")
 
     @property
     def beta(self) -> float:
-        return self.logit_scale * 10 / self.bits
+        """10/K; the released models, which are of 48 bits, have it to three digits."""
+        released = self.mode == "authors" and self.bits == 48
+        return self.logit_scale * (0.208 if released else 10 / self.bits)
+
+    @property
+    def sgd_rate(self) -> float:
+        """The released rate, 5e-5, belongs to a gradient without beta: a tenth of the rate of the profile `paper`."""
+        return 0.1 if self.mode == "authors" and self.beta_bug else 1.0
+
+    @property
+    def self_pairs(self) -> bool:
+        return super().self_pairs or self.mode == "authors"
 
     def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
         h = codes.tanh()
-        nll = cross_entropy(self.beta * h.inner, similarity.similar)  # -log p_ij, eq. 6
+        paired = self.without_beta(h) if self.mode == "authors" and self.beta_bug else h
+        nll = cross_entropy(self.beta * paired.inner, similarity.similar)  # -log p_ij, eq. 6
         pairwise = self.priority_cross_entropy if self.mode == "paper" else self.authors_cross_entropy
         quantization = self.priority_quantization if self.mode == "paper" else self.authors_quantization
         loss = pairwise(nll, h, similarity)
@@ -74,6 +89,8 @@ class DPH(PairwiseMethod):
         if self.focal:
             return -torch.expm1(-nll.detach())
         cos = cosine(h.rows.detach(), h.columns.detach(), h.inner.detach())
+        if self.mode == "authors":  # whose code is no clamp: 0.995 stays, 1 becomes 0.99
+            cos = torch.where(cos.abs() >= 1 - COSINE_EDGE, 0.99 * cos.sign(), cos)
         return (0.5 - similarity.similar) * cos + 0.5
 
     def alpha(self, similarity: PairBlock) -> torch.Tensor:
@@ -97,8 +114,17 @@ class DPH(PairwiseMethod):
             (total, row, _), (other, column, _) = (counts.floored() for counts in similarity.counted())
             a = torch.where(similarity.similar > 0, torch.outer((total / row).sqrt(), (other / column).sqrt()), 1.0)
             f = power(self.difficulty(nll, h, similarity), self.gamma)
-        scale = 2 / self.beta if self.beta_bug else 2
-        return scale * similarity.mean(nll, a, f / similarity.mean(f).clamp_min(1e-8))
+        return 2 * similarity.mean(nll, a, f / similarity.mean(f).clamp_min(1e-8))
+
+    def without_beta(self, h: Codes) -> Codes:
+        """The same codes, whose gradient lacks the factor beta as the released code's does: its scaling by 10/K
+        reaches the first B numbers of each stream of B codes, that is B/K of them, and no others."""
+        scales = []
+        for stream in (h.rows, h.columns):
+            scale = torch.full_like(stream, 1 / self.beta).flatten()
+            scale[: len(stream)] = 1
+            scales.append(scale.view_as(stream))
+        return Codes(h.both + (torch.cat(scales) - 1) * (h.both - h.both.detach()), h.size)
 
     @staticmethod
     def authors_quantization(h: torch.Tensor) -> torch.Tensor:

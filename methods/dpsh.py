@@ -29,6 +29,8 @@ class DPSH(DeepMethod):
     constant too. A row that no batch has held yet is stored as 0 and pulls nowhere.
     """
 
+    bias_rate = 1.0  # as released; at twice the weights' rate, as others have it, biases run away
+
     eta: float = parameter(10.0, search=[1, 10, 100], doc="against a sum over pairs, as in the released code")
     batch: int = parameter(128, doc="of the single stream; 128 in the released code")
 

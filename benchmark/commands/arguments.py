@@ -21,6 +21,7 @@ from benchmark.errors import UsageError
 if TYPE_CHECKING:
     from benchmark.execution.grid import DatasetChoice, Grid
     from benchmark.execution.options import Options
+    from benchmark.execution.tuned_settings import TunedSettings
 
 PROGRAMS = ("run_all.py", "hashbench")
 BITS = (16, 32, 48, 64)  # the paper's
@@ -38,7 +39,7 @@ def typed(words: Sequence[str]) -> str:
     return shlex.join([*(["python"] if start.endswith(".py") else []), start, *words])
 
 
-def whole_number(least: int) -> Callable[[str], int]:
+def number_from(least: int) -> Callable[[str], int]:
     """A type for argparse: whole numbers from `least` on."""
 
     def parse(text: str) -> int:
@@ -124,8 +125,8 @@ def add_grid(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="names, 'paper' (the twelve, the default) or 'all'",
     )
-    parser.add_argument("--bits", nargs="+", type=whole_number(1), default=[*BITS], metavar="K")
-    parser.add_argument("--seeds", nargs="+", type=whole_number(0), default=[0], metavar="S")
+    parser.add_argument("--bits", nargs="+", type=number_from(1), default=[*BITS], metavar="K")
+    parser.add_argument("--seeds", nargs="+", type=number_from(0), default=[0], metavar="S")
     parser.add_argument(
         "--profile",
         default=None,
@@ -140,7 +141,6 @@ def add_grid(parser: argparse.ArgumentParser) -> None:
         dest="params",
         help="a parameter of a method, e.g. dph.gamma=0.5",
     )
-    parser.add_argument("--tuned", type=Path, metavar="FILE", help="use the parameters that 'tune' found")
     parser.add_argument(
         "--sweep",
         nargs="+",
@@ -156,16 +156,35 @@ def add_names(parser: argparse.ArgumentParser) -> None:
     told = "methods meant for them, by name, 'paper' or 'all': tells which of them decline the data, and why"
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help=told)
     lengths = f"the code lengths meant (default: {' '.join(map(str, BITS))})"
-    parser.add_argument("--bits", nargs="+", type=whole_number(1), default=[], metavar="K", help=lengths)
+    parser.add_argument("--bits", nargs="+", type=number_from(1), default=[], metavar="K", help=lengths)
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Where settings come from that nobody sets by --set."""
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--tune", action="store_true", help="first tune what has not been tuned, by cross-validation on training rows"
+    )
+    which.add_argument("--tuned", type=Path, metavar="FILE", help="use the settings that 'tune' wrote to this file")
+    which.add_argument("--untuned", action="store_true", help="use the defaults, though tuned settings are known")
+
+
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--trials", type=number_from(1), default=24, metavar="N", help="settings tried per method (default: 24)"
+    )
+    parser.add_argument(
+        "--folds", type=number_from(2), default=3, metavar="N", help="of the training split (default: 3)"
+    )
 
 
 def add_execution(parser: argparse.ArgumentParser) -> None:
     cores = os.cpu_count() or 1
     at_once = f"cells at once (default: {cores})"
-    parser.add_argument("--jobs", type=whole_number(1), default=cores, metavar="N", help=at_once)
+    parser.add_argument("--jobs", type=number_from(1), default=cores, metavar="N", help=at_once)
     parser.add_argument(
         "--threads",
-        type=whole_number(1),
+        type=number_from(1),
         default=1,
         metavar="N",
         help="threads per cell (default: 1); numbers do not depend on --jobs",
@@ -262,7 +281,6 @@ def dataset_choices(args: argparse.Namespace, specs: Sequence[str], check: bool 
 def grid_of(args: argparse.Namespace) -> Grid:
     """The grid that the arguments describe."""
     from benchmark.execution.grid import make_grid
-    from benchmark.execution.tuning import read_winners
 
     return make_grid(
         dataset_choices(args, args.datasets),
@@ -272,8 +290,19 @@ def grid_of(args: argparse.Namespace) -> Grid:
         args.profile,
         assignments(args.params, "METHOD"),
         _sweep(args.sweep),
-        read_winners(args.tuned) if args.tuned else None,
+        known_settings(args),
+        getattr(args, "untuned", False),
     )
+
+
+def known_settings(args: argparse.Namespace) -> list[TunedSettings]:
+    """What cross-validation chose: in the file that was named; or else in this results folder, or as shipped."""
+    from benchmark.execution.store import tune_store
+    from benchmark.execution.tuned_settings import read_tuned, shipped
+
+    if getattr(args, "tuned", None):
+        return [read_tuned(args.tuned)]
+    return [tune_store(args.results).tuned(), shipped()]
 
 
 def check_results(args: argparse.Namespace) -> None:

@@ -20,10 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--datasets", nargs="+", default=[], metavar="NAME", help="only these, with images where known")
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these; 'paper' means the twelve")
     parser.add_argument(
-        "--bits", nargs="+", type=arguments.whole_number(1), default=[], metavar="K", help="only these code lengths"
+        "--bits", nargs="+", type=arguments.number_from(1), default=[], metavar="K", help="only these code lengths"
     )
     parser.add_argument(
-        "--seeds", nargs="+", type=arguments.whole_number(0), default=[], metavar="S", help="only these seeds"
+        "--seeds", nargs="+", type=arguments.number_from(0), default=[], metavar="S", help="only these seeds"
     )
     parser.add_argument("--force", action="store_true", help="draw everything again, changed or not")
 

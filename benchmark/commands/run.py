@@ -6,10 +6,12 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from benchmark.commands import arguments
 from benchmark.commands.report import write_report
+from benchmark.commands.tune import tune
 
 if TYPE_CHECKING:
     from benchmark.execution.options import Options
@@ -26,6 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_reports(parser)
     arguments.add_execution(parser)
     arguments.add_plugin(parser)
+    arguments.add_settings(parser)
+    arguments.add_budget(parser)
     parser.add_argument("--dry-run", action="store_true", help="show what would run and stop")
     parser.add_argument("--no-report", action="store_true", help="write no report at the end")
     again = parser.add_mutually_exclusive_group()
@@ -41,6 +45,11 @@ def run(args: argparse.Namespace) -> int:
     arguments.load_plugins(args)
     options = arguments.options_of(args)
     grid, store = arguments.grid_of(args), Store(args.results)
+    if args.tune and not args.dry_run:
+        code = tune(args, grid, tuple(grid.known))
+        if code == 130:
+            return code
+        grid = replace(grid, known=arguments.known_settings(args))
     planned = plan(grid, store)
     again = chosen_again(force=args.force, only_failed=args.only_failed, keep_failed=args.keep_failed)
     todo = to_run(planned, again)
@@ -50,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         for one in planned:
             print(f"{one.state:8}{one.key[:12]}  {one.cell.label}")
         return 0
-    code = carry_out(args, store, options, todo, without_rows(planned, store))
+    code = _run_todo(args, store, options, todo, without_rows(planned, store))
     failed_before = sum(p.state == "failed" for p in planned) if args.keep_failed else 0
     if not args.no_report and code != 130:
         write_report(args, store, [choice.dataset for choice in grid.choices], planned)
@@ -75,9 +84,26 @@ def _announce(planned: Sequence[PlannedCell], todo: Sequence[PlannedCell]) -> No
     print(f"{len(planned)} cells: {shown}; {len(todo)} to run")
     if any(one.cell.choice.dataset.miniature for one in planned):
         print("note: no data root given, so miniatures stand in for the real data sets (their results say so)")
+    for line in settings_lines(planned):
+        print(line)
 
 
-def carry_out(
+def settings_lines(planned: Sequence[PlannedCell]) -> list[str]:
+    """Where settings come from, data set by data set, if not all from one place."""
+    from benchmark.execution.search_space import search_space
+
+    untuned: dict[str, set[str]] = {}
+    for cell in (one.cell for one in planned):
+        by_request = cell.profile.name.endswith("-untuned")
+        if cell.settings == "defaults" and not by_request and search_space(cell.method, cell.profile.training):
+            untuned.setdefault(cell.choice.dataset.name, set()).add(cell.method.name)
+    return [
+        f"note: settings of {', '.join(sorted(names))} were not tuned for {dataset}; add --tune"
+        for dataset, names in untuned.items()
+    ]
+
+
+def _run_todo(
     args: argparse.Namespace,
     store: Store,
     options: Options,

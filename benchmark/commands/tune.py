@@ -1,16 +1,23 @@
-"""`run_all.py tune`: hyper-parameters by cross-validation on training data alone; runs what trials are missing."""
+"""`run_all.py tune`: settings by cross-validation on training rows alone; runs what trials are missing.
+
+`run_all.py --tune` does the same for what has not been tuned, and then runs the grid.
+"""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmark.commands import arguments
-from benchmark.commands.run import carry_out
 from benchmark.errors import UsageError
 
-HELP = "cross-validate hyper-parameters on training data"
-FOLDS = 3
+if TYPE_CHECKING:
+    from benchmark.execution.grid import Grid
+    from benchmark.execution.tuned_settings import TunedSettings
+
+HELP = "choose settings by cross-validation on training rows"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,46 +26,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_results(parser)
     arguments.add_execution(parser)
     arguments.add_plugin(parser)
-    parser.add_argument(
-        "--trials", type=arguments.whole_number(1), default=10, metavar="N", help="settings per method (default: 10)"
-    )
-    parser.add_argument(
-        "--folds",
-        type=arguments.whole_number(2),
-        default=FOLDS,
-        metavar="N",
-        help=f"of the training split (default: {FOLDS})",
-    )
-    parser.add_argument(
-        "--out", type=Path, default=Path("tuned.json"), metavar="FILE", help="where winners are written"
-    )
-    parser.set_defaults(bits=[32])
+    arguments.add_budget(parser)
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write what was chosen to this file as well")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run what trials are missing, choose, write the winners."""
-    from benchmark.execution.backbone_check import check_backbones
+    """Tune all of the grid, and write down what was chosen."""
     from benchmark.execution.places import check_writable
-    from benchmark.execution.store import Store
-    from benchmark.execution.tuning import trials, winner_line, winners, write_winners
 
-    if args.sweep or args.tuned:
-        raise UsageError("tune: --sweep and --tuned choose parameters, which is what tune is for; leave them out")
-    check_writable("--out", args.out)
+    if args.sweep:
+        raise UsageError("tune: --sweep chooses a parameter, which is what tune is for; leave it out")
+    if args.out:
+        check_writable("--out", args.out)
     arguments.load_plugins(args)
-    options = arguments.options_of(args)
-    grid, store = arguments.grid_of(args), Store(args.results / "tune")
-    tried = trials(grid, store, args.trials, args.folds)
-    planned = [one for trial in tried for one in trial.cells]
-    todo = [one for one in planned if one.state not in ("done", "skipped")]
-    check_backbones(one.cell for one in todo)
-    print(f"{len(tried)} trials, {len(planned)} cells; {len(todo)} to run")
-    code = carry_out(args, store, options, todo)
-    if code == 130:
-        return code
-    found = winners(tried, store)
-    write_winners(args.out, found, grid, args.folds, args.trials)
-    print(f"winners: {args.out}; use them with: {arguments.typed(['--tuned', str(args.out)])}")
+    return tune(args, arguments.grid_of(args), out=args.out)
+
+
+def tune(args: argparse.Namespace, grid: Grid, known: tuple[TunedSettings, ...] = (), out: Path | None = None) -> int:
+    """Tune what is not known; the exit code."""
+    from benchmark.execution.store import tune_store
+    from benchmark.execution.tuned_settings import write_tuned
+    from benchmark.execution.tuning import Budget, Tuning, carry_out, winner_line
+
+    store = tune_store(args.results)
+    tuning = Tuning(grid, store, Budget(args.trials, args.folds), known)
+    searched = len(tuning.searches) + len(tuning.between)
+    print(f"tune: {searched} of method, data set and length, {args.trials} trials each; {tuning.cells} cells at most")
+    if not carry_out(tuning, arguments.options_of(args)):
+        print(f"interrupted; to go on: {arguments.typed(args.words)}", file=sys.stderr)
+        return 130
+    found = tuning.winners()
+    store.save_tuned(found)
     for winner in found:
         print(winner_line(winner))
-    return code
+    if out:
+        write_tuned(out, found)
+        print(f"winners: {out}; use them with: {arguments.typed(['--tuned', str(out)])}")
+    for remark in tuning.remarks():
+        print(f"tune: {remark}", file=sys.stderr)
+    return int(bool(tuning.kinds))

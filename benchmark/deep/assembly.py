@@ -71,9 +71,9 @@ def assemble(method: Trainable, train: Split) -> tuple[Assembly, Rows]:
     if training.train == "last" and training.backbone is not None:
         backbone = load_backbone(training.backbone, training.weights, training.partial_weights)
         return _from_trunk(method, _checked(train.features), backbone)
-    scaling = FeatureScaling.fit(train.features, mode=method.scaling, gain="sqrt")
+    scaling = _scaling(method, _checked(train.features), fixed=True)
     empty = torch.nn.Identity()
-    network = _network(empty, empty, method.head(scaling.dimension))
+    network = _network(empty, empty, method.head(scaling.width))
     return Assembly(network, scaling=scaling), FeatureRows(scaling.transform(train.features))
 
 
@@ -87,9 +87,16 @@ def _scaled(method: Trainable, body: nn.Module, rows: Rows) -> HashNetwork:
     """Body and head with a scaling between them that is measured on these rows, before any training."""
     from benchmark.deep.network import Scale
 
-    features = outputs(body, rows, method.training)
-    scale = Scale(FeatureScaling.fit(features, mode=method.scaling, gain="sqrt"))
-    return _network(body, scale, method.head(features.shape[1]))
+    fixed = not any(True for _ in body.parameters())
+    scaling = _scaling(method, outputs(body, rows, method.training), fixed)
+    return _network(body, Scale(scaling), method.head(scaling.width))
+
+
+def _scaling(method: Trainable, features: np.ndarray, fixed: bool) -> FeatureScaling:
+    """Of what the hash layer sees. Only features that training does not change are reduced to principal directions:
+    those of a body that learns would be those of its first step."""
+    components = method.training.components if fixed else 0
+    return FeatureScaling.fit(features, mode=method.scaling, gain="sqrt", components=components)
 
 
 def _from_images(method: Trainable, train: Split, backbone: Backbone) -> tuple[Assembly, Rows]:

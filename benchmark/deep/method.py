@@ -32,7 +32,8 @@ class DeepMethod:
     family: ClassVar[Family] = "deep"
     input: ClassVar[Input] = "images"
     needs: ClassVar[Needs] = "similarity"
-    rate: ClassVar[float] = 1.0  # learning rate against the profile's, for a loss whose gradients differ in kind
+    adam_decay: ClassVar[float] = 1.0  # of weights under Adam, against the profile's: for outputs of another size
+    bias_rate: ClassVar[float | None] = None  # of biases against the weights beside them; None: the profile's
     bits: int
     seed: int
     training: Training
@@ -42,9 +43,15 @@ class DeepMethod:
     def __post_init__(self) -> None:
         if self.training is None:
             self.training = load_profile("quick").training
+        self.steps = self.training.steps  # of the training at hand; `fit` sets it anew, by the number of rows
         self.history: dict[str, list[Any]] = {}
         self.state: dict[str, torch.Tensor] = {}  # what the method keeps between steps, for the snapshot
         self.classifier: torch.nn.Module | None = None  # trained and kept with the network, not part of encoding
+
+    @property
+    def sgd_rate(self) -> float:
+        """Learning rate of plain gradient descent against the profile's, for a gradient of another size."""
+        return 1.0
 
     def head(self, dimension: int) -> torch.nn.Module:
         """The hash layer on top of `dimension` features: raw outputs u, (n, bits)."""
@@ -71,6 +78,7 @@ class DeepMethod:
 
     def fit(self, train: Split) -> Self:
         """Train on the rows of `train` and what it says of them."""
+        self.steps = self.training.steps_for(len(train))
         with trainer.private_randomness(self.training, "weights", self.seed):
             assembled, rows = assembly.assemble(self, train)
             self.prepare(train)
@@ -88,13 +96,18 @@ class DeepMethod:
 class PairwiseMethod(DeepMethod):
     """A method that learns from blocks of pairs: supply `loss`, and it is done."""
 
+    @property
+    def self_pairs(self) -> bool:
+        """Whether an image that both streams drew makes a pair with itself."""
+        return self.training.self_pairs
+
     def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
         """The loss of all pairs between the two streams of a batch."""
         raise NotImplementedError
 
     def prepare(self, train: Split) -> None:
         similarity = train.required_similarity()
-        self._graph = PairGraph(similarity, self.training.self_pairs)
+        self._graph = PairGraph(similarity, self.self_pairs)
         self._streams = PairStreams(similarity, self.training.batch, self.seed)
 
     def draw(self, step: int) -> tuple[np.ndarray, PairBlock]:

@@ -10,7 +10,6 @@ import torch
 from torch import nn
 
 from benchmark.data.images import Transform
-from benchmark.deep.profile import Training
 from benchmark.shallow.scaling import FeatureScaling
 
 
@@ -34,14 +33,19 @@ class Scale(nn.Module):
     """
 
     mean: torch.Tensor
+    directions: torch.Tensor | None
 
     def __init__(self, scaling: FeatureScaling) -> None:
         super().__init__()
         self.register_buffer("mean", torch.from_numpy(scaling.mean.copy()))
+        turned = None if scaling.directions is None else torch.from_numpy(scaling.directions.copy())
+        self.register_buffer("directions", turned)
         self.unit_length, self.gain = scaling.mode in ("l2", "center-l2"), scaling.gain
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         features = features - self.mean
+        if self.directions is not None:
+            features = features @ self.directions
         if self.unit_length:
             features = nn.functional.normalize(features, eps=1e-8)
         return self.gain * features
@@ -86,18 +90,13 @@ class Slices(nn.Module):
         return (units.view(len(units), *self.weight.shape) * self.weight).sum(2) + self.bias
 
 
-def parameter_groups(network: HashNetwork, training: Training) -> list[dict[str, object]]:
-    """Parameters with rate and decay: head and classifier learn `hash_rate` times faster, biases do not decay."""
+def parameter_groups(network: HashNetwork, fast: float, of_bias: float, decay: float) -> list[dict[str, object]]:
+    """Parameters with rate and decay: head and classifier learn `fast` times faster, biases at `of_bias` times the
+    rate of the weights beside them and without decay."""
     groups: list[dict[str, object]] = []
-    fast = training.hash_rate
     for part, rate in ((network.body, 1.0), (network.head, fast), (network.classifier, fast)):
         for name, parameter in part.named_parameters():
             bias = name.endswith("bias")
-            groups.append(
-                {
-                    "params": [parameter],
-                    "rate": rate * (training.bias_rate if bias else 1.0),
-                    "weight_decay": 0.0 if bias else training.weight_decay,
-                }
-            )
+            rates = {"rate": rate * (of_bias if bias else 1.0), "weight_decay": 0.0 if bias else decay}
+            groups.append({"params": [parameter], **rates})
     return groups

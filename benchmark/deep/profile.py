@@ -7,6 +7,7 @@ copy and edit one and give its path.
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import re
 import tomllib
@@ -18,11 +19,19 @@ from typing import Any, Literal, get_args, get_type_hints
 from benchmark.errors import UsageError
 
 Depth = Literal["hash", "last", "all"]
+Optimizer = Literal["sgd", "adam"]
+Schedule = Literal["stages", "cosine"]
+CHOICES: dict[str, tuple[str, ...]] = {
+    "train": get_args(Depth),
+    "optimizer": get_args(Optimizer),
+    "schedule": get_args(Schedule),
+}
 AT_LEAST = {
     **dict.fromkeys(("steps", "batch", "decay_every", "encode_batch"), 1),
     **dict.fromkeys(("resize", "crop", "num_workers", "learning_rate", "hash_rate", "bias_rate", "momentum"), 0),
-    **dict.fromkeys(("weight_decay", "decay", "deviation", "checkpoint_seconds"), 0),
+    **dict.fromkeys(("weight_decay", "decay", "deviation", "checkpoint_seconds", "warmup", "epochs", "components"), 0),
 }
+BELOW_ONE = ("momentum", "warmup")  # momentum, and shares of the training
 MOST = 10**9  # of any number: beyond it lies a slip of the keyboard
 ELSEWHERE = {"backbone": "--backbone", "weights": "--weights", "partial_weights": "--partial-weights",
              "checkpoint": "the results folder"}  # fmt: skip
@@ -36,15 +45,20 @@ class Training:
     backbone: str | None = None  # None: the data set's own; with features and no backbone, the hash layer only
     weights: str | None = None  # torchvision's name, a file, or None for the backbone's own
     partial_weights: bool = False  # whether a file may hold weights for a part of the backbone only
+    components: int = 0  # principal directions of fixed features that the hash layer sees; 0: all features
     steps: int = 600
+    epochs: float = 0.0  # more steps where so many passes over the training rows need them
     batch: int = 256  # images in each of the two streams
+    optimizer: Optimizer = "sgd"
     learning_rate: float = 0.003  # of the backbone; the hash layer's is `hash_rate` times that
     hash_rate: float = 10.0
     bias_rate: float = 2.0  # biases learn this much faster than the weights beside them, and do not decay
     momentum: float = 0.9
-    weight_decay: float = 5e-4
-    decay: float = 0.5  # the learning rate is multiplied by this ...
+    weight_decay: float = 5e-4  # sgd: part of the gradient; adam: of the weights themselves, times the rate
+    schedule: Schedule = "stages"
+    decay: float = 0.5  # stages: the learning rate is multiplied by this ...
     decay_every: int = 200  # ... after so many steps
+    warmup: float = 0.0  # share of the steps over which the rate rises from zero
     deviation: float = 0.01  # of the hash layer's initial weights
     self_pairs: bool = False  # whether an image that both streams drew makes a pair with itself
     resize: int = 0  # images to squares of this size, ...
@@ -58,19 +72,25 @@ class Training:
     checkpoint_seconds: float = 120.0  # between snapshots
 
     def __post_init__(self) -> None:
-        if self.train not in get_args(Depth):
-            raise UsageError(f"training: train = {self.train!r}, expected one of {', '.join(get_args(Depth))}")
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise UsageError(f"training: {name} = {getattr(self, name)!r}, expected one of {', '.join(choices)}")
         for name, least in AT_LEAST.items():
             value = getattr(self, name)
             if not least <= value <= MOST:  # which NaN is not
                 what = f"{least} or more" if value < least else f"{least} to {MOST:,}"
                 raise UsageError(f"training: {name} = {value}, expected {what}")
-        if self.momentum >= 1:
-            raise UsageError(f"training: momentum = {self.momentum}, expected less than 1")
+        for name in BELOW_ONE:
+            if getattr(self, name) >= 1:
+                raise UsageError(f"training: {name} = {getattr(self, name)}, expected less than 1")
         if self.resize and self.crop > self.resize:
             raise UsageError(f"training: crop = {self.crop}, expected at most resize, which is {self.resize}")
         if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", self.device):
             raise UsageError(f"training: device = {self.device!r}, expected auto, cpu, cuda, cuda:N or mps")
+
+    def steps_for(self, rows: int) -> int:
+        """The number of steps on so many training rows: at least `steps`, more where `epochs` passes need more."""
+        return max(self.steps, math.ceil(self.epochs * rows / self.batch))
 
     def identity(self) -> dict[str, Any]:
         """All that decides the result, as plain data: not where it runs, nor where its snapshots lie."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,12 +39,17 @@ class Trainable(Protocol):
     """What a method must offer to be trained; `DeepMethod` is what authors derive from."""
 
     info: ClassVar[MethodInfo]
-    rate: ClassVar[float]
+    bias_rate: ClassVar[float | None]
+    adam_decay: ClassVar[float]
     bits: int
     seed: int
+    steps: int
     scaling: Any
     training: Training
     state: dict[str, torch.Tensor]
+
+    @property
+    def sgd_rate(self) -> float: ...
 
     def head(self, dimension: int) -> nn.Module: ...
 
@@ -122,7 +128,7 @@ def train(method: Trainable, network: HashNetwork, rows: Rows) -> History:
         run.load(path, identity, device)
     saved = time.monotonic()
     network.train()
-    for step, inputs, target in batches(method, rows, range(run.step, training.steps)):
+    for step, inputs, target in batches(method, rows, range(run.step, method.steps)):
         _seed(device, "dropout", method.seed, step)
         take_step(method, run, inputs.to(device), target.to(device), step)
         run.step = step + 1
@@ -136,32 +142,43 @@ def train(method: Trainable, network: HashNetwork, rows: Rows) -> History:
 
 def start(method: Trainable, network: HashNetwork, device: torch.device) -> TrainingState:
     """A training before its first step."""
-    from benchmark.deep.network import parameter_groups
-
     network.to(device)
     method.state = {name: value.to(device) for name, value in method.state.items()}
-    optimizer = torch.optim.SGD(parameter_groups(network, method.training), lr=0.0, momentum=method.training.momentum)
+    optimizer = _optimizer(method, network)
     mixed = device.type == "cuda" and method.training.mixed_precision
     scaler = torch.amp.GradScaler(device.type, enabled=mixed)
     return TrainingState(network, optimizer, scaler, method.state, {"step": [], "loss": [], "gradient_norm": []})
 
 
+def _optimizer(method: Trainable, network: HashNetwork) -> torch.optim.Optimizer:
+    """SGD with momentum, or Adam whose decay acts on the weights themselves: both by parts of the network."""
+    from benchmark.deep.network import parameter_groups
+
+    training = method.training
+    of_bias = training.bias_rate if method.bias_rate is None else method.bias_rate
+    if training.optimizer == "sgd":
+        groups = parameter_groups(network, training.hash_rate, of_bias, training.weight_decay)
+        return torch.optim.SGD(groups, lr=0.0, momentum=training.momentum)
+    groups = parameter_groups(network, training.hash_rate, of_bias, method.adam_decay * training.weight_decay)
+    return torch.optim.AdamW(groups, lr=0.0, betas=(training.momentum, 0.999))
+
+
 def take_step(method: Trainable, run: TrainingState, inputs: torch.Tensor, target: Any, step: int) -> None:
     """One update of the network by one batch."""
     training = method.training
-    set_rates(run.optimizer, training, step, method.rate)
+    set_rates(run.optimizer, method, step)
     run.optimizer.zero_grad(set_to_none=True)
     with torch.autocast(inputs.device.type, enabled=run.scaler.is_enabled()):
         raw = run.network(inputs)
     loss = method.objective(raw.float(), target, step)
     if not torch.isfinite(loss):
         raise TrainingFailed(
-            f"{method.info.name}: the loss is {loss.item()} at step {step} of {training.steps}; "
+            f"{method.info.name}: the loss is {loss.item()} at step {step} of {method.steps}; "
             f"lower the learning rate ({training.learning_rate:g})"
         )
     run.scaler.scale(loss).backward()
     run.scaler.unscale_(run.optimizer)
-    if step % max(1, training.steps // LOGGED) == 0 or step == training.steps - 1:
+    if step % max(1, method.steps // LOGGED) == 0 or step == method.steps - 1:
         _log(run, step, loss.item())
     run.scaler.step(run.optimizer)
     run.scaler.update()
@@ -179,11 +196,21 @@ def batches(method: Trainable, rows: Rows, steps: range) -> Iterator[tuple[int, 
     return ahead(batch, steps, training.num_workers)
 
 
-def set_rates(optimizer: torch.optim.Optimizer, training: Training, step: int, factor: float = 1.0) -> None:
+def set_rates(optimizer: torch.optim.Optimizer, method: Trainable, step: int) -> None:
     """The learning rates of this step, by part of the network."""
-    rate = factor * training.learning_rate * training.decay ** (step // training.decay_every)
+    training = method.training
+    factor = method.sgd_rate if training.optimizer == "sgd" else 1.0  # Adam is blind to the size of gradients
+    rate = factor * training.learning_rate * rate_factor(training, step, method.steps)
     for group in optimizer.param_groups:
         group["lr"] = rate * group["rate"]
+
+
+def rate_factor(training: Training, step: int, steps: int) -> float:
+    """What the schedule makes of the learning rate at this step of so many: it rises, then falls."""
+    rising = min(1.0, (step + 1) / max(1, round(training.warmup * steps)))
+    if training.schedule == "cosine":
+        return float(rising * (1 + math.cos(math.pi * step / steps)) / 2)
+    return float(rising * training.decay ** (step // training.decay_every))
 
 
 def _log(run: TrainingState, step: int, loss: float) -> None:

@@ -310,6 +310,11 @@ class Scores:
         total = np.where(member, np.nan_to_num(self.ap)[:, None], 0.0).sum(axis=0)
         return np.where(size > 0, total / np.maximum(size, 1), np.nan)
 
+    @property
+    def macro_map(self) -> float:
+        """The mean of the classes' MAP@k: what MAP@k is where queries are balanced over single classes."""
+        return _mean(self.class_map)
+
     def group_map(self, groups: Mapping[str, Sequence[int]]) -> dict[str, float]:
         """Macro MAP@k per group of classes (`{"head": [3, 7], ...}`): the mean of the group's class MAPs."""
         return {name: _mean(self.class_map[np.asarray(members, np.int64)]) for name, members in groups.items()}

@@ -22,10 +22,11 @@ from benchmark.evaluation.codes import MAX_BITS
 from benchmark.evaluation.counting import EVALUATOR_VERSION
 from benchmark.execution.fingerprint import digest, pipeline_sources, plugin_sources
 from benchmark.execution.record import SCHEMA_VERSION
+from benchmark.execution.tuned_settings import TunedSettings, choose
 from benchmark.registry import builtin_folder, dataset_class, get_dataset, get_method, methods
 
 MAX_SEED = 2**32 - 1  # what every library's generator takes
-MAX_RATE = 1000  # no network learns at such steps
+TRAINED = {"learning_rate": 1000, "weight_decay": 10**6}  # what --set may change of a training, and the most of it
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class Cell:
     seed: int
     profile: Profile
     tuned: Mapping[str, Any] = field(default_factory=dict)  # what `tune` chose, or tries; params go before it
+    settings: str = "defaults"  # where what was not set by the user comes from: "shipped", "tuned" or "defaults"
     fold: tuple[int, int] | None = None  # for `tune`: hold out part i of n of the training split, look at no other
 
     @property
@@ -95,6 +97,7 @@ class Cell:
         """The cell as its record shows it."""
         dataset = self.choice.dataset
         tuned = {"tuned": dict(self.tuned)} if self.tuned else {}
+        settings = {"settings": self.settings} if self.settings != "defaults" else {}
         fold = {"fold": list(self.fold)} if self.fold else {}
         return {
             "method": self.method.name,
@@ -106,6 +109,7 @@ class Cell:
             "profile": self.profile.name,
             "backbone": self.choice.backbone,
             **tuned,
+            **settings,
             **fold,
         }
 
@@ -137,23 +141,14 @@ class Cell:
 
 
 @functools.cache
+def training_id(profile: Profile) -> str:
+    """What settings were tuned under; another set-up needs other settings."""
+    return digest(profile.training.identity())[:16]
+
+
+@functools.cache
 def _profile_parts(profile: Profile) -> dict[str, Any]:
     return profile.as_dict()
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """What `tune` found and wrote to a file: settings by method and revision of the data."""
-
-    source: str
-    settings: Mapping[tuple[str, str], Mapping[str, Any]]
-
-    def of(self, method: str, choice: DatasetChoice) -> Mapping[str, Any]:
-        found = self.settings.get((method, choice.parts["dataset"]["revision"]))
-        if found is None:
-            what = f"nothing was tuned for '{method}' on '{choice.dataset.name}' as it is now"
-            raise UsageError(f"--tuned {self.source}: {what}; tune it too")
-        return found
 
 
 @dataclass(frozen=True)
@@ -167,7 +162,7 @@ class Grid:
     profile: Profile
     params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # method -> parameter -> value
     sweep: tuple[str, str, Sequence[Any]] | None = None  # method, parameter, values
-    tuned: Tuned | None = None
+    known: Sequence[TunedSettings] = ()  # settings that cross-validation chose, the first that knows goes before others
 
 
 def method_names(words: Iterable[str]) -> list[str]:
@@ -189,35 +184,29 @@ def cells(grid: Grid) -> list[Cell]:
     found = []
     for choice, name in itertools.product(grid.choices, grid.methods):
         info: MethodInfo = get_method(name).info
-        tuned, profile = _tuned(grid, info, choice)
-        for params in _param_sets(grid, info):
-            for bits, seed in itertools.product(grid.bits, grid.seeds):
-                found.append(Cell(info, params, choice, bits, seed, profile, tuned))
+        revision = str(choice.parts["dataset"]["revision"])
+        for (params, named), bits in itertools.product(_param_sets(grid, info), grid.bits):
+            chosen = choose(grid.known, name, revision, training_id(grid.profile), bits)
+            tuned = changed_parameters(info, chosen.params)
+            own = params | {key: info.parameters[key] for key in named & set(tuned) - set(params)}  # a default, named
+            tuned = {key: value for key, value in tuned.items() if key not in named}
+            found += [Cell(info, own, choice, bits, seed, grid.profile, tuned, chosen.origin) for seed in grid.seeds]
     return found
 
 
-def _tuned(grid: Grid, info: MethodInfo, choice: DatasetChoice) -> tuple[dict[str, Any], Profile]:
-    """What `tune` chose, less what the user has set, and a profile whose name says so."""
-    if grid.tuned is None:
-        return {}, grid.profile
-    chosen, own = grid.tuned.of(info.name, choice), grid.params.get(info.name, {})
-    tuned = {name: value for name, value in changed_parameters(info, chosen).items() if name not in own}
-    source = f"{grid.profile.source} tuned by {grid.tuned.source}"
-    return tuned, replace(grid.profile, name=f"{grid.profile.name}-tuned", source=source)
-
-
 def sets_training(info: MethodInfo, name: str) -> bool:
-    """The learning rate is tuned like a parameter, but belongs to the training of any method that trains a network."""
-    return name == "learning_rate" and info.takes_training and name not in info.parameters
+    """Rate and decay are set like parameters, but belong to the training of any method that trains a network."""
+    return name in TRAINED and info.takes_training and name not in info.parameters
 
 
-def _param_sets(grid: Grid, info: MethodInfo) -> list[dict[str, Any]]:
-    fixed = changed_parameters(info, grid.params.get(info.name, {}))
-    sets = [fixed]
+def _param_sets(grid: Grid, info: MethodInfo) -> list[tuple[dict[str, Any], set[str]]]:
+    """What the user sets or sweeps, less what is the default anyway, and the names of all of it."""
+    own = grid.params.get(info.name, {})
+    sets = [(changed_parameters(info, own), set(own))]
     if grid.sweep and grid.sweep[0] == info.name:
         _, parameter, values = grid.sweep
-        sets += [changed_parameters(info, {**fixed, parameter: value}) for value in values]
-    unique = {digest(params): params for params in sets}
+        sets += [(changed_parameters(info, {**own, parameter: value}), {*own, parameter}) for value in values]
+    unique = {digest([params, sorted(named)]): (params, named) for params, named in sets}
     return list(unique.values())
 
 
@@ -226,7 +215,7 @@ def changed_parameters(info: MethodInfo, params: Mapping[str, Any]) -> dict[str,
     changed = {}
     for name, value in params.items():
         if sets_training(info, name):
-            changed[name] = _learning_rate(info, value)
+            changed[name] = _training_number(info, name, value)
         elif name not in info.parameters:
             known = ", ".join(info.parameters) or "none"
             raise UsageError(f"method '{info.name}' has no parameter '{name}'; it has: {known}")
@@ -237,10 +226,11 @@ def changed_parameters(info: MethodInfo, params: Mapping[str, Any]) -> dict[str,
     return changed
 
 
-def _learning_rate(info: MethodInfo, value: Any) -> float:
+def _training_number(info: MethodInfo, name: str, value: Any) -> float:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not 0 < value <= MAX_RATE:
-        raise UsageError(f"{info.name}: learning_rate = {value!r}, expected a number above 0 and up to {MAX_RATE}")
+    if not number or not 0 <= value <= TRAINED[name] or (name == "learning_rate" and value == 0):
+        least = "above 0" if name == "learning_rate" else "of 0 or more"
+        raise UsageError(f"{info.name}: {name} = {value!r}, expected a number {least} and up to {TRAINED[name]}")
     return float(value)
 
 
@@ -335,16 +325,25 @@ def make_grid(
     profile: str | Path | None = None,
     params: Mapping[str, Mapping[str, Any]] | None = None,
     sweep: tuple[str, str, Sequence[Any]] | None = None,
-    tuned: Tuned | None = None,
+    known: Sequence[TunedSettings] = (),
+    untuned: bool = False,
 ) -> Grid:
-    """The grid of these names; a setting for a method that is not in it is a mistake, not a wish."""
+    """The grid of these names; a setting for a method that is not in it is a mistake, not a wish.
+
+    A profile whose settings come from a file that the user named, or are to be no tuned ones, has a name that says so:
+    its results stand in tables of their own.
+    """
     names = method_names(methods)
     lengths, numbers = _whole("bits", bits, 1, MAX_BITS), _whole("seeds", seeds, 0, MAX_SEED)
     for flag, owner in [*(("--set", owner) for owner in params or {}), *([("--sweep", sweep[0])] if sweep else [])]:
         if owner not in names:
             raise UsageError(f"{flag} {owner}.…: method '{get_method(owner).info.name}' is not among --methods")
     chosen = load_profile(default_profile() if profile is None else profile)
-    grid = Grid(names, choices, lengths, numbers, chosen, params or {}, sweep, tuned)
+    if untuned:
+        known, chosen = (), replace(chosen, name=f"{chosen.name}-untuned", source=f"{chosen.source} untuned")
+    for file in (one.source for one in known if one.source):
+        chosen = replace(chosen, name=f"{chosen.name}-tuned", source=f"{chosen.source} tuned by {file}")
+    grid = Grid(names, choices, lengths, numbers, chosen, params or {}, sweep, known)
     for name in names:
         _param_sets(grid, get_method(name).info)  # wrong values show before any data set is read
     return grid

@@ -18,6 +18,7 @@ from benchmark.execution.record import SCHEMA_VERSION, Record
 from benchmark.execution.store import Store
 from benchmark.registry import dataset_class, datasets, get_dataset, get_method, methods
 
+CHOSEN = ("tuned", "settings")  # of an identity: what cross-validation chose, whatever the user's words were
 State = Literal["done", "stale", "failed", "skipped", "todo"]
 Again = Literal["", "force", "only_failed", "keep_failed"]  # which cells run though they have a record
 
@@ -88,7 +89,7 @@ def without_rows(planned: Sequence[PlannedCell], store: Store) -> list[PlannedCe
 def _words(cell: Cell | Record) -> str:
     """What was asked for, whatever it was made from."""
     identity = cell.identity if isinstance(cell, Cell) else cell.cell
-    return digest([{name: value for name, value in identity.items() if name != "tuned"}, cell.asked])
+    return digest([{name: value for name, value in identity.items() if name not in CHOSEN}, cell.asked])
 
 
 def _by_words(records: Iterable[Record]) -> dict[str, Record]:

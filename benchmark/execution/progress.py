@@ -25,6 +25,9 @@ class Progress(Protocol):
     def working(self, what: str, done: int, total: int | None) -> None:
         """A step is so far; the same step again says that it goes on, another one that it is over."""
 
+    def already(self, number: int) -> None:
+        """So many cells need not be run."""
+
     def note(self, text: str) -> None: ...
 
 
@@ -36,6 +39,8 @@ class Silence:
     def finished(self, label: str, outcome: str) -> None: ...
 
     def working(self, what: str, done: int, total: int | None) -> None: ...
+
+    def already(self, number: int) -> None: ...
 
     def note(self, text: str) -> None: ...
 
@@ -78,6 +83,9 @@ class Lines:
                 self.step_told = now
                 self.note(f"  {step_line(what, done, total, now - self.step_begin)}")
 
+    def already(self, number: int) -> None:
+        self.done += number
+
     def note(self, text: str) -> None:
         print(printable(text), flush=True)
 
@@ -115,6 +123,9 @@ class Bars:
         if self.step is not None:
             self.bar.remove_task(self.step[1])
             self.step = None
+
+    def already(self, number: int) -> None:
+        self.bar.advance(self.grid, number)
 
     def note(self, text: str) -> None:
         self.bar.console.print(printable(text), highlight=False, markup=False, emoji=False)

@@ -27,7 +27,7 @@ from benchmark.execution.options import Options, usable_cores
 from benchmark.execution.origin import Origin, origin_of
 from benchmark.execution.places import check_writable
 from benchmark.execution.plan import PlannedCell
-from benchmark.execution.progress import Progress, Silence, progress
+from benchmark.execution.progress import Progress, progress
 from benchmark.execution.record import Record
 from benchmark.execution.request import Outcome, Request
 from benchmark.execution.store import Damaged, Store
@@ -60,12 +60,12 @@ def run_cells(
     options: Options,
     todo: Sequence[PlannedCell],
     without_rows: Sequence[PlannedCell] = (),
-    quiet: bool = False,
+    shown: Progress | None = None,
 ) -> Summary:
     """Run these cells into this store, and show how far it is; see `Run.execute`."""
     check_writable("--results", store.root, "folder")
-    with contextlib.nullcontext(Silence()) if quiet else progress(len(todo)) as shown:
-        return Run(store, options, shown).execute(todo, without_rows)
+    with contextlib.nullcontext(shown) if shown else progress(len(todo)) as telling:
+        return Run(store, options, telling).execute(todo, without_rows)
 
 
 def request_for(planned: PlannedCell, store: Store, options: Options) -> Request:
@@ -272,11 +272,9 @@ def shared_modules(cells: Sequence[Cell]) -> list[str]:
     if any(cell.choice.backbone and not cell.choice.dataset.miniature for cell in cells):
         modules.append("benchmark.evaluation.kernel")
     if any(cell.method.input == "images" for cell in cells):
-        modules += ["torch", "benchmark.deep.trainer"]
+        modules += ["torch", "torch._dynamo", "benchmark.deep.trainer"]  # every optimiser imports _dynamo: seconds
     if any(cell.choice.dataset.miniature for cell in cells):
         modules.append("sklearn.datasets")  # where the miniatures' digits are
-    if any(cell.fold for cell in cells):
-        modules.append("sklearn.model_selection")
     return modules
 
 

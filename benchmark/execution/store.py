@@ -6,6 +6,7 @@
     logs/, checkpoints/        what a running cell leaves
     locks/                     one file per cell in flight; the kernel frees a lock when its holder dies
     quarantine/                files whose hash did not match
+    winners.json               in tune/: the settings that `tune` chose, with every trial's score
 
 Commit: payload to a temporary file, fsync, rename; then the record the same way; then the payload of the record
 before it goes. Killed at any moment, nothing is half-written: what a death leaves beside the records (temporary
@@ -24,7 +25,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +34,7 @@ import numpy as np
 from benchmark.errors import UsageError
 from benchmark.execution.fingerprint import canonical_json
 from benchmark.execution.record import SCHEMA_VERSION, Record, Unreadable, arrays_of
+from benchmark.execution.tuned_settings import TunedSettings, Winner, as_text, checked, merged
 
 LOCK_WAIT = 0.02  # seconds between tries for a lock that is held for a moment only
 Arrays = Mapping[str, np.ndarray]
@@ -131,6 +133,23 @@ class Store:
             if not self.has_dataset(revision):
                 _commit(path, {"key": path.stem, "revision": revision, "schema": SCHEMA_VERSION}, arrays, "dataset-")
 
+    def tuned(self) -> TunedSettings:
+        """What `tune` has chosen into this folder."""
+        path = self.root / "winners.json"
+        if not path.exists():
+            return TunedSettings("tuned")
+        try:
+            return TunedSettings("tuned", checked(json.loads(path.read_text(encoding="utf-8"))))
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            told = f"{path}: damaged ({type(error).__name__})"
+            raise UsageError(f"{told}; delete it and tune again: trials that are stored cost nothing") from None
+
+    def save_tuned(self, winners: Iterable[Winner]) -> None:
+        """Keep winners, in place of older ones of the same thing."""
+        with self._waited_lock("winners"):
+            text = as_text(merged(self.tuned().winners, winners))
+            _write(self.root / "winners.json", text.encode(), "winners")
+
     def sweep(self) -> None:
         """Remove what deaths have left: temporary files, payloads without a record, locks that nobody holds."""
         for folder, prefix in ((self.cells, ""), (self.datasets, "dataset-")):
@@ -210,6 +229,11 @@ class Store:
         for name in (f"{stem}.json", *payloads):
             with contextlib.suppress(FileNotFoundError):
                 (folder / name).replace(quarantine / name)
+
+
+def tune_store(results: str | Path) -> Store:
+    """Where a results folder keeps the trials of `tune`."""
+    return Store(Path(results) / "tune")
 
 
 def _may_go_on(record: Record) -> bool:

@@ -25,13 +25,13 @@ from benchmark.evaluation.counting import EVALUATOR_VERSION, count
 from benchmark.evaluation.metrics import Scores, in_database_order, score_counts
 from benchmark.execution.dask_client import client_of
 from benchmark.execution.fingerprint import differences, plugin_sources
-from benchmark.execution.grid import data_parts
+from benchmark.execution.grid import data_parts, sets_training
 from benchmark.execution.provenance import peak_memory, provenance
 from benchmark.execution.record import Record, Status
 from benchmark.execution.request import Outcome, Request
 from benchmark.execution.task_process import tell_runner
 from benchmark.registry import get_dataset, get_method
-from benchmark.seeds import derive_seed
+from benchmark.seeds import derive_seed, generator
 
 GIVEN = "features as given with the data set; its images were not used"
 
@@ -188,12 +188,14 @@ def seen_splits(dataset: HashDataset, splits: Splits, info: MethodInfo, request:
 
 def held_out(splits: Splits, fold: tuple[int, int], cell: Mapping[str, Any]) -> Splits:
     """Part i of n of the training rows as queries, the rest for training and as the database."""
-    from sklearn.model_selection import KFold
-
     part, parts = fold
-    seed = derive_seed("folds", cell["dataset"], cell["seed"])
-    folds = list(KFold(parts, shuffle=True, random_state=seed).split(range(len(splits.train))))
-    kept, held = (splits.train.take(rows) for rows in folds[part])
+    rows = splits.train
+    order = generator("folds", cell["dataset"], cell["seed"]).permutation(len(rows))
+    if rows.labels is not None and (rows.labels.sum(axis=1) == 1).all():  # one class each: dealt class by class
+        order = order[np.argsort(rows.labels[order].argmax(axis=1), kind="stable")]
+    number = np.empty(len(rows), np.int64)
+    number[order] = np.arange(len(rows)) % parts
+    kept, held = (rows.take(np.flatnonzero(chosen)) for chosen in (number != part, number == part))
     return replace(splits, train=kept, query=held, database=kept)
 
 
@@ -240,11 +242,10 @@ def build_method(info: MethodInfo, request: Request) -> Any:
     seed = derive_seed(cell["dataset"], cell["method"], cell["bits"], cell["seed"])
     settings = {**cell.get("tuned", {}), **cell["params"]}
     if info.takes_training:
-        training = request.profile.training
-        if "learning_rate" in settings and "learning_rate" not in info.parameters:
-            training = replace(training, learning_rate=settings.pop("learning_rate"))
+        numbers = {name: settings.pop(name) for name in tuple(settings) if sets_training(info, name)}
         settings["training"] = replace(
-            training,
+            request.profile.training,
+            **numbers,
             backbone=request.backbone,
             weights=request.weights,
             partial_weights=request.partial_weights,
@@ -266,6 +267,7 @@ def _score(
         **scores.other_maps(),
         # Ties in the order of the list files, as the literature's scripts have it.
         "map_stable": in_database_order(scores, *arrays).map,
+        "map_macro": scores.macro_map,
         "map_groups": {name: value for name, value in by_group.items() if np.isfinite(value)},
     }
     outcome.payload = payload(codes, scores)

@@ -4,11 +4,10 @@ A new one is a subclass of `ProjectionMethod` with two methods, `learn(rows, tra
 """
 
 from benchmark.shallow.method import ProjectionMethod
+from benchmark.shallow.principal import fix_signs, principal_directions
 from benchmark.shallow.projections import (
     encode_rows,
-    fix_signs,
     gaussian,
-    principal_directions,
     sample,
     signs,
     squared_distances,

@@ -1,8 +1,9 @@
 """Feature scaling, in one place for every method: centre with the training mean, give rows a common length.
 
-Features after a ReLU are non-negative, so without centring all angles are below 90 degrees and codes crowd
-together; networks moreover need inputs of unit size, which `gain="sqrt"` gives. What a method then does with
-the scaled rows does not live here.
+On request features are first turned onto the leading principal directions of the training rows: a layer that sees
+more columns than there are rows learns the rows by heart. Features after a ReLU are non-negative, so without centring
+all angles are below 90 degrees and codes crowd together; networks moreover need inputs of unit size, which
+`gain="sqrt"` gives. What a method then does with the scaled rows does not live here.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from benchmark.errors import UsageError
+from benchmark.shallow.principal import principal_directions
 
 Mode = Literal["center-l2", "center", "l2", "none"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -26,12 +28,14 @@ class FeatureScaling:
     """Scaling learned on the training rows: `FeatureScaling.fit(train.features).transform(query.features)`.
 
     Modes: "center" subtracts the training mean, "l2" divides each row by its length, "center-l2" does both in
-    that order, "none" neither. A row of length zero stays zero. Then everything is multiplied by `gain`.
+    that order, "none" neither. A row of length zero stays zero. Then everything is multiplied by `gain`. Where there
+    are `directions`, rows are turned onto them after centring.
     """
 
     mode: str
     gain: float
     mean: np.ndarray  # (d,) float32; zero where the mode does not centre
+    directions: np.ndarray | None = None  # (d, width) float32, orthonormal columns
 
     @classmethod
     def fit(
@@ -39,8 +43,10 @@ class FeatureScaling:
         train_features: np.ndarray | None,
         mode: str = "center-l2",
         gain: float | Literal["sqrt"] = 1.0,
+        components: int = 0,
     ) -> FeatureScaling:
-        """Learn the mean of the training rows. `gain="sqrt"` means the square root of the dimension."""
+        """Learn from the training rows. `gain="sqrt"` means the square root of the width of what comes out;
+        `components` is the most principal directions to keep, 0 for all columns as they are."""
         if mode not in MODES:
             raise UsageError(f"scaling '{mode}' is unknown, expected one of {', '.join(MODES)}")
         features = _checked(train_features)
@@ -52,15 +58,23 @@ class FeatureScaling:
         if not np.isfinite(mean).all():
             _reject_non_finite(features, 0)
         kept = mean if "center" in mode else np.zeros(dimension)
-        return cls(mode, float(np.sqrt(dimension) if gain == "sqrt" else gain), kept.astype(np.float32))
+        directions = _directions(features, components) if 0 < components < dimension else None
+        width = dimension if directions is None else directions.shape[1]
+        return cls(mode, float(np.sqrt(width) if gain == "sqrt" else gain), kept.astype(np.float32), directions)
 
     @property
     def dimension(self) -> int:
+        """Columns of what is scaled."""
         return len(self.mean)
+
+    @property
+    def width(self) -> int:
+        """Columns of what comes out."""
+        return self.dimension if self.directions is None else self.directions.shape[1]
 
     def transform(self, features: np.ndarray | None) -> np.ndarray:
         """The scaled rows, (n, d) float32, in a new array."""
-        out = np.empty(_checked(features).shape, np.float32)
+        out = np.empty((len(_checked(features)), self.width), np.float32)
         start = 0
         for rows in self.chunks(features):
             out[start : start + len(rows)] = rows
@@ -81,6 +95,8 @@ class FeatureScaling:
     def _scaled(self, rows: np.ndarray) -> np.ndarray:
         if "center" in self.mode:
             rows -= self.mean
+        if self.directions is not None:
+            rows = rows @ self.directions
         factor = np.full((len(rows), 1), self.gain, np.float32)
         if "l2" in self.mode:
             length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
@@ -88,6 +104,13 @@ class FeatureScaling:
             factor = np.where(zero, 0, self.gain / np.where(zero, 1, length)).astype(np.float32)
         rows *= factor
         return rows
+
+
+def _directions(features: np.ndarray, components: int) -> np.ndarray:
+    """As many leading principal directions of these rows as the rows can tell."""
+    rows = np.asarray(features, np.float32)
+    _, directions = principal_directions(rows, min(components, max(1, len(rows) - 1)))
+    return directions.astype(np.float32)
 
 
 def _checked(features: np.ndarray | None) -> np.ndarray:

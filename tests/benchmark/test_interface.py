@@ -185,6 +185,8 @@ def test_its_parameters_are_the_flags_of_a_run() -> None:
         ({"set": {"itq": {"iterations": 3}}, "methods": "lsh"}, "not among"),
         ({"profile": "nope"}, "profile"),
         ({"force": True, "keep_failed": True}, "contradict"),
+        ({"tune": True, "untuned": True}, "contradict"),
+        ({"tune": True, "tuned": "some.json"}, "contradict"),
         ({"bits": 0}, "bits"),
         ({"bits": "16"}, "bits"),
         ({"bits": []}, "bits"),

@@ -22,7 +22,7 @@ def test_loss_is_cross_entropy_and_log_cosh(pairs: tuple[Codes, PairBlock]) -> N
     h = np.tanh(codes.both.numpy())
     t, s = h[:5] @ h[5:].T, block.similar.numpy()
     likelihood = np.mean(np.logaddexp(0, t) - s * t)
-    quantization = np.mean(np.log(np.cosh(np.abs(h) - 1)))
+    quantization = np.mean(np.log(np.cosh(np.abs(h) - 1)).sum(axis=1))  # bits are summed, as in their gradient
     for weight in (0.0, 0.3):
         found = get_method("dhn")(6, quantization=weight).loss(codes, block, 0).item()
         assert found == pytest.approx(likelihood + weight * quantization, rel=1e-12)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmark import LabelSimilarity, PairSimilarity, Split, UsageError, get_method
-from benchmark.deep import Codes, PairBlock, PairGraph, Training
+from benchmark.deep import Codes, PairBlock, PairGraph, Training, load_profile
 
 SKEWED = np.array([0, 0, 0, 0, 0, 1, 1, 2])
 BALANCED = np.arange(12) % 3
@@ -214,26 +214,59 @@ def test_an_item_without_a_similar_partner_has_a_finite_weight() -> None:
         assert torch.isfinite(get_method("dph")(4, alpha_scope=scope).alpha(block)).all()
 
 
-def test_authors_gradient_is_that_of_their_layers() -> None:
-    """Their backward pass by loops: (2/C) a_ij f_ij / mean(f) (sigma(t) - s) beta h_j, a on similar pairs only."""
-    labels, bits, gamma, weight = SKEWED, 3, 0.1, 0.15
-    codes, block = batch(labels, bits)
-    n, h = len(labels), codes.both.tanh().numpy()
-    u, v, similar = h[:n], h[n:], block.similar.numpy()
-    beta, degree = 10 / bits, block.similar.numpy().sum(1)
-    t = beta * u @ v.T
-    cos = (u / np.linalg.norm(u, axis=1)[:, None]) @ (v / np.linalg.norm(v, axis=1)[:, None]).T
-    f = ((1 - np.where(similar > 0, cos, -cos)) / 2) ** gamma
-    a = np.where(similar > 0, np.sqrt((n / degree)[:, None] * (n / degree)[None, :]), 1)
-    slope = 2 / a.sum() * a * f / f.mean() * (1 / (1 + np.exp(-t)) - similar)
-    pulls = np.concatenate([slope @ v, slope.T @ u])  # what lacks the factor beta in their code
+def released_gradient(h: np.ndarray, similar: np.ndarray, bits: int, beta: float, bug: bool) -> np.ndarray:
+    """Their backward pass by loops: (2/C) a_ij f_ij / mean(f) (sigma(t) - s) h_j, a on similar pairs only; what
+    should have been scaled by beta is so for the first B numbers of each stream."""
+    n = len(similar)
+    u, v = h[:n], h[n:]
+    slope, f, a = (np.zeros((n, n)) for _ in range(3))
+    for i in range(n):
+        for j in range(n):
+            cos = u[i] @ v[j] / (np.linalg.norm(u[i]) * np.linalg.norm(v[j]))
+            cos = 0.99 * np.sign(cos) if abs(cos) > 1 - 1e-9 else cos
+            f[i, j] = ((1 - (cos if similar[i, j] else -cos)) / 2) ** 0.1
+            a[i, j] = np.sqrt(n / similar[i].sum() * n / similar[:, j].sum()) if similar[i, j] else 1
+            slope[i, j] = 1 / (1 + np.exp(-beta * u[i] @ v[j])) - similar[i, j]
+    slope *= 2 / a.sum() * a * f / f.mean()
+    streams = []
+    for pull in (slope @ v, slope.T @ u):
+        flat = pull.reshape(-1).copy()
+        flat[: n if bug else None] *= beta
+        streams.append(flat.reshape(n, bits))
+    return np.concatenate(streams)
+
+
+@pytest.mark.parametrize("bug", [True, False])
+def test_authors_gradient_is_that_of_their_layers(bug: bool) -> None:
+    bits, weight = 3, 0.15
+    codes, block = batch(SKEWED, bits)
+    both = codes.both.clone()
+    both[codes.size] = both[0]  # an image that both streams drew: a pair with itself, whose cosine is 1
+    h = both.tanh().numpy()
+    pulls = released_gradient(h, block.similar.numpy(), bits, 10 / bits, bug)
     quantization = np.tanh(np.abs(h) - 1) * np.sign(h) * weight / len(h)
-    for bug, factor in ((True, 1.0), (False, beta)):
-        method = get_method("dph")(bits, mode="authors", beta_bug=bug, inv_epsilon=weight)
-        outputs = codes.both.clone().requires_grad_()
-        (found,) = torch.autograd.grad(method.loss(Codes(outputs, n), block, 0), outputs)
-        expected = (factor * pulls + quantization) * (1 - h**2)
-        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5, atol=1e-8)
+    method = get_method("dph")(bits, mode="authors", beta_bug=bug, inv_epsilon=weight)
+    outputs = both.requires_grad_()
+    (found,) = torch.autograd.grad(method.loss(Codes(outputs, codes.size), block, 0), outputs)
+    np.testing.assert_allclose(found.numpy(), (pulls + quantization) * (1 - h**2), rtol=1e-5, atol=1e-8)
+
+
+def test_authors_mode_counts_an_images_pair_with_itself() -> None:
+    train = Split(labels=SKEWED)
+    rows = np.arange(len(SKEWED))
+    for mode, counted in (("paper", 0), ("authors", 1)):
+        method = get_method("dph")(4, mode=mode)
+        method.prepare(train)
+        assert method._graph.block(rows, rows).known.diagonal().mean().item() == counted
+
+
+def test_authors_beta_and_rate_are_the_released_ones() -> None:
+    assert get_method("dph")(48, mode="authors").beta == 0.208
+    assert get_method("dph")(48).beta == 10 / 48
+    paper = load_profile("paper").training
+    authors = get_method("dph")(48, mode="authors", training=paper)
+    assert authors.sgd_rate * paper.learning_rate == pytest.approx(5e-5)
+    assert get_method("dph")(48, training=paper).sgd_rate == 1
 
 
 def test_unknown_choices_are_refused() -> None:

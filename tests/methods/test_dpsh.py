@@ -8,6 +8,7 @@ import torch
 
 from benchmark import Split, get_method
 from benchmark.deep import Training
+from benchmark.deep.trainer import start
 
 LABELS = np.eye(3, dtype=bool)[[0, 0, 1, 2, 1, 0]]
 
@@ -54,3 +55,11 @@ def test_stored_outputs_are_those_of_a_frozen_network() -> None:
     method = get_method("dpsh")(4, batch=8, training=frozen).fit(train)
     assert method.state["stored"].abs().sum(1).min() > 0  # five batches of eight: every row was stored
     np.testing.assert_array_equal(method.encode(train), np.where(method.state["stored"].numpy() > 0, 1, -1))
+
+
+def test_biases_learn_no_faster_than_weights() -> None:
+    features = np.random.default_rng(0).standard_normal((40, 5)).astype(np.float32)
+    twice = Training(train="hash", steps=1, bias_rate=2.0, device="cpu")
+    method = get_method("dpsh")(4, training=twice).fit(Split(features=features, labels=np.arange(40) % 3))
+    groups = start(method, method._assembly.network, torch.device("cpu")).optimizer.param_groups
+    assert {group["rate"] for group in groups} == {twice.hash_rate}

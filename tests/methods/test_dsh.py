@@ -27,9 +27,11 @@ def test_similar_and_equal_dissimilar_and_half_apart_cost_nothing() -> None:
     other[0, : BITS // 2] = -1
     codes = torch.cat([code, other])
     assert loss(codes, codes, [0, 1]) == 0
-    other[0, 0] = 1  # one bit short of half apart: D = 4 (K/2 - 1), so m - D = 4 for two of the four pairs
+    other[0, 0] = 1  # one bit short of half apart: D = 4 (K/2 - 1), so m - D = 4 for the one pair
     codes = torch.cat([code, other])
-    assert loss(codes, codes, [0, 1]) == pytest.approx(2 * 4 / 2 / 4)
+    assert loss(codes, codes, [0, 1]) == pytest.approx(
+        4 / 2 / (2 * 1) / 2
+    )  # each pair once, over B (B - 1), against B^2 pairs here
 
 
 def test_loss_by_loops() -> None:
@@ -40,7 +42,7 @@ def test_loss_by_loops() -> None:
         for j, second in enumerate(labels):
             distance = float((u[i] - u[4 + j]).square().sum())
             total += distance / 2 if first == second else max(2 * BITS - distance, 0) / 2
-    expected = total / 16 + 0.01 * float((u.abs() - 1).abs().sum(1).mean())
+    expected = total / 16 / 2 + 0.01 * float((u.abs() - 1).abs().sum(1).mean())
     assert loss(u[:4], u[4:], labels) == pytest.approx(expected, rel=1e-9)
 
 

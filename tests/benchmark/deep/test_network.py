@@ -10,7 +10,6 @@ import torch
 from torch import nn
 
 from benchmark.data.images import Transform
-from benchmark.deep import Training
 from benchmark.deep.network import HashNetwork, Normalise, Scale, Slices, hash_layer, parameter_groups
 from benchmark.shallow.scaling import FeatureScaling
 
@@ -54,8 +53,7 @@ def test_outputs_are_head_of_scale_of_body_and_the_classifier_is_no_part() -> No
 def test_every_parameter_is_in_one_group_with_its_rate_and_decay() -> None:
     network = HashNetwork(nn.Linear(3, 4), nn.Identity(), nn.Linear(4, 2))
     network.classifier = nn.Linear(2, 5)
-    training = Training(hash_rate=10.0, bias_rate=2.0, weight_decay=0.5)
-    groups = parameter_groups(network, training)
+    groups = parameter_groups(network, 10.0, 2.0, 0.5)
     of = {id(group["params"][0]): (group["rate"], group["weight_decay"]) for group in groups}  # type: ignore[index]
     assert len(groups) == len(of) == len(list(network.parameters()))
     for part, fast in ((network.body, 1), (network.head, 10), (network.classifier, 10)):

@@ -21,7 +21,7 @@ def test_quick_trains_the_last_layers_for_seconds() -> None:
 
 def test_paper_has_the_schedule_of_the_paper() -> None:
     training = load_profile("paper").training
-    assert training.train == "all"
+    assert (training.train, training.optimizer, training.schedule) == ("all", "sgd", "stages")
     assert (training.steps, training.batch, training.decay, training.decay_every) == (10_000, 256, 0.5, 2000)
     assert (training.momentum, training.weight_decay, training.augment) == (0.9, 5e-4, True)
     assert (training.hash_rate, training.hash_rate * training.bias_rate, training.deviation) == (10, 20, 0.01)
@@ -51,6 +51,9 @@ def test_a_copied_and_edited_profile(tmp_path: Path) -> None:
         ("[training]\nsteps = true", "steps = True, expected int"),
         ("[training]\nsteps = 0", "steps = 0, expected 1 or more"),
         ('[training]\ntrain = "some"', "expected one of hash, last, all"),
+        ('[training]\noptimizer = "lion"', "expected one of sgd, adam"),
+        ('[training]\nschedule = "linear"', "expected one of stages, cosine"),
+        ("[training]\nwarmup = 1", "warmup = 1.0, expected less than 1"),
         ("training = 5", "expected a table"),
         ("[[training]]\nsteps = 5", "expected a table"),
         ("[training]\nlearning_rate = nan", "learning_rate = nan, expected 0 to"),

@@ -13,8 +13,8 @@ from torch import nn
 
 from benchmark import TrainingFailed, UsageError, get_method, register_method
 from benchmark.deep import Codes, PairBlock, PairwiseMethod, Training
-from benchmark.deep.network import HashNetwork, hash_layer, parameter_groups
-from benchmark.deep.trainer import set_rates
+from benchmark.deep.network import HashNetwork, hash_layer
+from benchmark.deep.trainer import set_rates, start
 from benchmark.registry import methods
 
 SHORT = Training(train="hash", steps=20, batch=16, device="cpu", checkpoint_seconds=0)
@@ -89,14 +89,60 @@ def test_a_short_training_leaves_no_snapshot(clusters: Any, tmp_path: Path) -> N
     assert not path.exists()
 
 
+def rates_at(step: int, training: Training, name: str = "dph", **parameters: Any) -> list[float]:
+    """Of a backbone's weights and biases, then of the hash layer's, at a step of a training of 200."""
+    method = get_method(name)(2, training=training, **parameters)
+    method.steps = 200
+    network = HashNetwork(nn.Linear(3, 4), nn.Identity(), hash_layer(4, 2, 0.01))
+    run = start(method, network, torch.device("cpu"))
+    set_rates(run.optimizer, method, step)
+    return [group["lr"] for group in run.optimizer.param_groups]
+
+
 def test_rates_of_backbone_hash_layer_and_biases() -> None:
     training = Training(learning_rate=0.1, decay=0.5, decay_every=100)
+    assert rates_at(199, training) == pytest.approx([0.05, 0.1, 0.5, 1.0])
+    assert rates_at(199, training, "dpsh") == pytest.approx([0.05, 0.05, 0.5, 0.5])  # whose biases are no faster
+    assert rates_at(199, training, mode="authors") == pytest.approx([0.005, 0.01, 0.05, 0.1])
+
+
+def test_the_cosine_rises_and_falls_to_nothing() -> None:
+    training = Training(optimizer="adam", schedule="cosine", warmup=0.1, learning_rate=0.1)
+    assert rates_at(0, training)[0] == pytest.approx(0.1 / 20)
+    assert rates_at(100, training)[0] == pytest.approx(0.05)
+    assert 0 < rates_at(199, training)[0] < 1e-4
+    assert rates_at(100, training, mode="authors")[0] == pytest.approx(0.05)  # Adam is blind to a gradient's size
+
+
+def test_decay_is_of_the_weights_only(doomed: Any) -> None:
     network = HashNetwork(nn.Linear(3, 4), nn.Identity(), hash_layer(4, 2, 0.01))
-    optimizer = torch.optim.SGD(parameter_groups(network, training), lr=0.0, momentum=0.9)
-    set_rates(optimizer, training, step=199)
-    rates = [group["lr"] for group in optimizer.param_groups]
-    assert rates == pytest.approx([0.05, 0.1, 0.5, 1.0])
-    assert [group["weight_decay"] for group in optimizer.param_groups] == [5e-4, 0, 5e-4, 0]
+    doomed.adam_decay = 0.5
+    for optimizer, decay in (("sgd", 3.0), ("adam", 1.5)):
+        method = doomed(2, training=Training(optimizer=optimizer, weight_decay=3.0))
+        run = start(method, network, torch.device("cpu"))
+        assert [group["weight_decay"] for group in run.optimizer.param_groups] == [decay, 0, decay, 0]
+
+
+def test_a_step_of_adam_does_not_depend_on_the_scale_of_the_loss(clusters: Any) -> None:
+    training = dataclasses.replace(SHORT, optimizer="adam", learning_rate=0.01, weight_decay=0.0, checkpoint_seconds=60)
+    weights = []
+
+    class Scaled(get_method("dph")):  # type: ignore[misc]
+        scale = 1.0
+
+        def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
+            return self.scale * super().loss(codes, similarity, step)
+
+    for Scaled.scale in (1.0, 100.0):
+        weights.append(Scaled(8, training=training).fit(clusters())._assembly.network.head.weight.detach())
+    torch.testing.assert_close(*weights, rtol=1e-3, atol=1e-4)
+
+
+def test_steps_follow_the_rows(clusters: Any) -> None:
+    training = dataclasses.replace(SHORT, steps=10, epochs=4, checkpoint_seconds=60)
+    assert [training.steps_for(rows) for rows in (1, 40, 41, 400)] == [10, 10, 11, 100]
+    method = get_method("dph")(8, training=training).fit(clusters())
+    assert method.history["step"][-1] == method.steps - 1 == training.steps_for(len(clusters())) - 1
 
 
 def test_threads_are_given_back(clusters: Any) -> None:

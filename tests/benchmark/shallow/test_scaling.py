@@ -93,3 +93,26 @@ def test_errors_say_what_was_expected():
         FeatureScaling.fit(np.ones((0, 4)))
     with pytest.raises(UsageError, match="this split has none"):
         FeatureScaling.fit(None)
+
+
+def test_components_are_the_leading_principal_directions_of_the_training_rows():
+    rng = np.random.default_rng(3)
+    train = rng.standard_normal((80, 12)) * np.linspace(3, 0.1, 12) + 4
+    rows = rng.standard_normal((9, 12)) + 4
+    scaling = FeatureScaling.fit(train, "center", gain="sqrt", components=5)
+    _, _, right = np.linalg.svd(train - train.mean(axis=0), full_matrices=False)
+    expected = (rows - train.mean(axis=0)) @ right[:5].T * np.sqrt(5)
+    np.testing.assert_allclose(np.abs(scaling.transform(rows)), np.abs(expected), rtol=1e-3, atol=1e-3)
+    assert (scaling.dimension, scaling.width) == (12, 5)
+
+
+def test_as_many_components_as_columns_change_nothing():
+    train = np.random.default_rng(4).standard_normal((30, 6))
+    np.testing.assert_array_equal(
+        FeatureScaling.fit(train, components=6).transform(train), FeatureScaling.fit(train).transform(train)
+    )
+
+
+def test_few_rows_give_few_components():
+    train = np.random.default_rng(5).standard_normal((4, 10))
+    assert FeatureScaling.fit(train, components=8).width == 3
