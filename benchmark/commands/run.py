@@ -116,8 +116,8 @@ def _run_todo(
     from benchmark.execution.runner import run_cells
 
     summary = run_cells(store, options, todo, without_rows)
-    for label in summary.collapsed:
-        print(f"collapsed: {label}: its codes are all but constant, so its MAP is not a result", file=sys.stderr)
+    for told in summary.doubtful:
+        print(f"doubtful: {told}", file=sys.stderr)
     for problem in summary.problems:
         print(f"problem: {problem}", file=sys.stderr)
     if summary.gave_up:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 History = dict[str, list[Any]]
 LOGGED = 50  # points of the loss curve that are kept
+LOGS = ("step", "loss", "gradient_norm", "largest_weight", "largest_bias")
 
 
 class Trainable(Protocol):
@@ -147,7 +148,7 @@ def start(method: Trainable, network: HashNetwork, device: torch.device) -> Trai
     optimizer = _optimizer(method, network)
     mixed = device.type == "cuda" and method.training.mixed_precision
     scaler = torch.amp.GradScaler(device.type, enabled=mixed)
-    return TrainingState(network, optimizer, scaler, method.state, {"step": [], "loss": [], "gradient_norm": []})
+    return TrainingState(network, optimizer, scaler, method.state, {name: [] for name in LOGS})
 
 
 def _optimizer(method: Trainable, network: HashNetwork) -> torch.optim.Optimizer:
@@ -218,6 +219,11 @@ def _log(run: TrainingState, step: int, loss: float) -> None:
     run.history["step"].append(step)
     run.history["loss"].append(loss)
     run.history["gradient_norm"].append(torch.stack(gradients).norm().item() if gradients else 0.0)
+    for name, biases in (("largest_weight", False), ("largest_bias", True)):
+        largest = [
+            p.detach().abs().max() for key, p in run.network.named_parameters() if key.endswith("bias") == biases
+        ]
+        run.history[name].append(torch.stack(largest).max().item() if largest else 0.0)
 
 
 def _identity(method: Trainable, rows: int) -> str:

@@ -22,7 +22,7 @@ from benchmark.evaluation.codes import MAX_BITS
 from benchmark.evaluation.counting import EVALUATOR_VERSION
 from benchmark.execution.fingerprint import digest, pipeline_sources, plugin_sources
 from benchmark.execution.record import SCHEMA_VERSION
-from benchmark.execution.tuned_settings import TunedSettings, choose
+from benchmark.execution.tuned_settings import Chosen, TunedSettings, choose
 from benchmark.registry import builtin_folder, dataset_class, get_dataset, get_method, methods
 
 MAX_SEED = 2**32 - 1  # what every library's generator takes
@@ -181,17 +181,28 @@ def method_names(words: Iterable[str]) -> list[str]:
 
 def cells(grid: Grid) -> list[Cell]:
     """Every cell of the grid, data set by data set, each once."""
-    found = []
+    found: dict[str, Cell] = {}
     for choice, name in itertools.product(grid.choices, grid.methods):
         info: MethodInfo = get_method(name).info
-        revision = str(choice.parts["dataset"]["revision"])
         for (params, named), bits in itertools.product(_param_sets(grid, info), grid.bits):
-            chosen = choose(grid.known, name, revision, training_id(grid.profile), bits)
+            chosen = _chosen(grid, info, choice, bits)
             tuned = changed_parameters(info, chosen.params)
             own = params | {key: info.parameters[key] for key in named & set(tuned) - set(params)}  # a default, named
             tuned = {key: value for key, value in tuned.items() if key not in named}
-            found += [Cell(info, own, choice, bits, seed, grid.profile, tuned, chosen.origin) for seed in grid.seeds]
-    return found
+            for seed in grid.seeds:
+                cell = Cell(info, own, choice, bits, seed, grid.profile, tuned, chosen.origin)
+                found.setdefault(digest([choice.spec, cell.identity]), cell)
+    return list(found.values())
+
+
+def _chosen(grid: Grid, info: MethodInfo, choice: DatasetChoice, bits: int) -> Chosen:
+    """What cross-validation chose; an error where it was to be in a file that the user named."""
+    revision = str(choice.parts["dataset"]["revision"])
+    chosen = choose(grid.known, info.name, revision, training_id(grid.profile), bits)
+    for file in (one.source for one in grid.known if one.source and chosen.origin == "defaults"):
+        what = f"nothing was tuned for '{info.name}' on '{choice.dataset.name}' as it is now"
+        raise UsageError(f"--tuned {file}: {what}; tune it too")
+    return chosen
 
 
 def sets_training(info: MethodInfo, name: str) -> bool:

@@ -5,17 +5,18 @@ Nothing here loads data or imports torch: re-planning a finished grid must cost 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from benchmark.deep.profile import load_profile
+from benchmark.deep.profile import Profile, load_profile
 from benchmark.errors import UsageError
 from benchmark.evaluation.counting import EVALUATOR_VERSION
 from benchmark.execution.fingerprint import digest, pipeline_sources, plugin_sources
-from benchmark.execution.grid import Cell, Grid, cells, data_parts
+from benchmark.execution.grid import Cell, Grid, cells, data_parts, training_id
 from benchmark.execution.record import SCHEMA_VERSION, Record
-from benchmark.execution.store import Store
+from benchmark.execution.store import Store, tune_store
+from benchmark.execution.tuned_settings import TunedSettings, choose, shipped
 from benchmark.registry import dataset_class, datasets, get_dataset, get_method, methods
 
 CHOSEN = ("tuned", "settings")  # of an identity: what cross-validation chose, whatever the user's words were
@@ -112,7 +113,8 @@ def stale_keys(store: Store, planned: Iterable[PlannedCell] = ()) -> set[str]:
             rivals.setdefault(_words(record), []).append(record)
     for several in rivals.values():
         if len(several) > 1:
-            stale |= {record.key for record in several if not _fits_today(record)}
+            known = [tune_store(store.root).tuned(), shipped()]
+            stale |= {record.key for record in several if not _fits_today(record, known)}
     return stale
 
 
@@ -133,14 +135,28 @@ def _outdated(record: Record) -> bool:
     return bool(plugin_sources(cls) != parts["dataset"].get("sources"))
 
 
-def _fits_today(record: Record) -> bool:
-    """Whether data, weights and profile are still what they were; where that cannot be told, they are taken to be."""
+def _fits_today(record: Record, known: Sequence[TunedSettings]) -> bool:
+    """Whether data, weights, profile and tuned settings are still what they were; where that cannot be told, they are
+    taken to be."""
     asked = record.asked
     try:
         dataset = get_dataset(asked["dataset"], asked["data_root"], **asked["options"])
         parts = data_parts(dataset, record.cell.get("backbone"), asked["weights"], asked["partial_weights"])
-        profile = load_profile(asked["profile"].partition(" tuned by ")[0])
+        profile = load_profile(asked["profile"].partition(" tuned by ")[0].removesuffix(" untuned"))
     except (UsageError, OSError, KeyError):
         return True
     same = all(record.parts.get(name) == value for name, value in parts.items())
-    return same and bool(record.parts["profile"]["training"] == profile.training.identity())
+    same = same and bool(record.parts["profile"]["training"] == profile.training.identity())
+    return same and (_by_request(asked) or _settings_fit(record, profile, known))
+
+
+def _by_request(asked: Mapping[str, Any]) -> bool:
+    """Whether the user said where settings come from: a file, or nowhere."""
+    return " tuned by " in asked["profile"] or asked["profile"].endswith(" untuned")
+
+
+def _settings_fit(record: Record, profile: Profile, known: Sequence[TunedSettings]) -> bool:
+    cell = record.cell
+    chosen = choose(known, cell["method"], record.revision, training_id(profile), cell["bits"])
+    own = {name: value for name, value in chosen.params.items() if name not in cell.get("params", {})}
+    return (cell.get("settings", "defaults"), cell.get("tuned", {})) == (chosen.origin, own)

@@ -54,6 +54,13 @@ class Record:
         return self.status == "ok"
 
     @property
+    def doubts(self) -> str:
+        """Why a score must not be read as the method's, and what to do, in one line; empty where all is well."""
+        found = self.health.get("doubts") or (["codes collapsed"] if self.health.get("collapsed") else [])
+        remedy = self.health.get("remedy")
+        return "; ".join(map(str, found)) + (f": {remedy}" if found and remedy else "")
+
+    @property
     def revision(self) -> str:
         """Of the data set."""
         return str(self.parts["dataset"]["revision"])

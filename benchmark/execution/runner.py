@@ -46,7 +46,7 @@ class Summary:
 
     statuses: dict[str, str] = field(default_factory=dict)  # key -> status
     problems: list[str] = field(default_factory=list)
-    collapsed: list[str] = field(default_factory=list)  # labels of cells whose codes are not a result
+    doubtful: list[str] = field(default_factory=list)  # cells whose score is not the method's, and why
     interrupted: bool = False
     gave_up: str = ""  # why no cell could be run any more, if that is so
 
@@ -250,8 +250,8 @@ class Run:
             ending = Ending(status="failed", kind="record", message=f"the result is not plain, finite data: {error}")
             record = lost(planned.cell, request, ending).record
             self.store.commit(record)
-        if record.health.get("collapsed"):
-            self.summary.collapsed.append(planned.cell.label)
+        if record.doubts and planned.cell.fold is None:
+            self.summary.doubtful.append(f"{planned.cell.label}: {record.doubts}")
         self._tell(planned, record.status, outcome_line(record))
 
     def _tell(self, planned: PlannedCell, status: str, text: str) -> None:
@@ -291,8 +291,9 @@ def outcome_line(record: Record) -> str:
     """A record in a few words."""
     if record.ok:
         metrics, seconds = record.metrics, sum(record.seconds.values())
-        collapsed = ", COLLAPSED codes" if record.health.get("collapsed") else ""
-        return f"MAP@{metrics['k']} {metrics['map']:.4f}{collapsed}, {seconds:.1f} s"
+        doubtful = ", DOUBTFUL" if record.doubts else ""
+        doubtful = ", COLLAPSED codes" if record.health.get("collapsed") else doubtful
+        return f"MAP@{metrics['k']} {metrics['map']:.4f}{doubtful}, {seconds:.1f} s"
     error = record.error or {}
     return f"{record.status}: {error.get('message', '')}".splitlines()[0][:200]
 

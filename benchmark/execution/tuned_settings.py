@@ -30,7 +30,7 @@ class TunedSettings:
 
     origin: Origin
     winners: Sequence[Winner] = ()
-    source: str = ""  # a file that the user named: what it lacks is then an error
+    source: str = ""  # a file that the user named
 
     @functools.cached_property
     def _found(self) -> dict[tuple[str, str, str], dict[int, Winner]]:
@@ -66,8 +66,6 @@ def choose(known: Iterable[TunedSettings], method: str, revision: str, training:
         params = one.of(method, revision, training, bits)
         if params is not None:
             return Chosen(one.origin, params)
-        if one.source:
-            raise UsageError(f"--tuned {one.source}: nothing was tuned for '{method}' on this data; tune it too")
     return Chosen()
 
 

@@ -24,6 +24,7 @@ from benchmark.evaluation.codes import health, pack
 from benchmark.evaluation.counting import EVALUATOR_VERSION, count
 from benchmark.evaluation.metrics import Scores, in_database_order, score_counts
 from benchmark.execution.dask_client import client_of
+from benchmark.execution.diagnosis import doubts, remedy
 from benchmark.execution.fingerprint import differences, plugin_sources
 from benchmark.execution.grid import data_parts, sets_training
 from benchmark.execution.provenance import peak_memory, provenance
@@ -125,6 +126,10 @@ def _compute(request: Request, info: MethodInfo, outcome: Outcome) -> None:
     with _timed(seconds, "encode"):
         codes = {name: method.encode(splits.parts()[name]) for name in ("query", "database")}
     record.health = health(codes["database"])
+    found = doubts(record.training, record.health)
+    rate = getattr(getattr(method, "training", None), "learning_rate", None)
+    if found:
+        record.health |= {"doubts": found, "remedy": remedy(info.name, rate)}
     with _timed(seconds, "score"):
         _score(codes, splits, dataset, outcome, request.threads)
     if request.with_dataset:

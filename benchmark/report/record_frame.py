@@ -3,10 +3,10 @@
 A record counts unless its key is called stale: it belongs to a report because it is what a run today would make, never
 because it is the newest of its kind. Nothing is drawn or formatted here.
 
-Columns: `key`; what was run (`method`, `params`, `tuned`, `dataset`, `protocol`, `bits`, `seed`, `profile`,
+Columns: `key`; what was run (`method`, `params`, `tuned`, `settings`, `dataset`, `protocol`, `bits`, `seed`, `profile`,
 `backbone`); what it was made from (`revision` and `cutoff` of the data, `profile_id`, `weights`, `evaluator`,
 `sources`); what it is called here (`title`, `family`, `dataset_label`, `dataset_slug`, `miniature`); what came of it
-(`status`, `reason`, every score by its name as `map` and `k`, `map_<group of classes>`, `seconds_<part>`,
+(`status`, `reason`, `doubts`, every score by its name as `map` and `k`, `map_<group of classes>`, `seconds_<part>`,
 `health_<part>`, `peak_memory`); `current`: not stale; `shown`: stands in the tables, if only as a dash.
 """
 
@@ -97,6 +97,7 @@ def row(record: Record) -> dict[str, Any]:
         "family": str(record.family),
         "params": _json(cell.get("params")),
         "tuned": _json(cell.get("tuned")),
+        "settings": clean(cell.get("settings") or "defaults"),
         "dataset": str(cell["dataset"]),
         "dataset_title": clean(record.titles.get("dataset") or ""),
         "spec": str(record.asked.get("dataset") or ""),
@@ -108,17 +109,25 @@ def row(record: Record) -> dict[str, Any]:
         "revision": record.revision,
         "cutoff": None if cutoff is None else _whole(cutoff, "map_cutoff"),
         "profile_id": "" if parts.get("profile") is None else short_hash(_json(parts["profile"]) or "{}"),
+        "components": _components(parts.get("profile")),
         "weights": _json(parts.get("weights")),
         "weights_name": clean(record.asked.get("weights") or "", 40),
         "evaluator": _json(parts.get("evaluator")),
         "miniature": bool(record.miniature),
         "status": record.status,
         "reason": clean(record.reason, LONGEST_REASON),
+        "doubts": clean(record.doubts, LONGEST_REASON),
         "sources": _json(parts.get("sources")),
         "versions": _json(record.provenance.get("versions")),
         "machine": _json(record.provenance.get("machine")),
     }
     return flat | _measured(record)
+
+
+def _components(profile: Any) -> int:
+    """Of given features, how many principal directions a network is shown; 0 for all columns as they are."""
+    training = profile.get("training") if isinstance(profile, Mapping) else None
+    return _whole(training.get("components") or 0, "components") if isinstance(training, Mapping) else 0
 
 
 def _json(value: Any) -> str:
@@ -138,7 +147,8 @@ def _measured(record: Record) -> dict[str, Any]:
     numbers: dict[str, Any] = {name: value for name, value in flat.items() if name not in TEXT_SCORES}
     numbers |= {f"map_{group}": value for group, value in (metrics.get("map_groups") or {}).items()}
     numbers |= {f"seconds_{part}": value for part, value in record.seconds.items()}
-    numbers |= {f"health_{part}": value for part, value in record.health.items() if not isinstance(value, str)}
+    told = ("doubts", "remedy")
+    numbers |= {f"health_{part}": value for part, value in record.health.items() if part not in told}
     numbers["peak_memory"] = record.peak_memory
     for name, value in numbers.items():
         if value is not None and not (isinstance(value, (int, float)) and math.isfinite(value)):

@@ -56,9 +56,43 @@ def caption(sheet: Sheet, *, spreads: bool = True) -> str:
         f"{'; '.join(dataset_words(sheet, dataset) for dataset in sheet.datasets())}. "
         f"Ties: {_words(cells, 'ties')}; AP divided by: {_words(cells, 'denominator')}; "
         f"query without a hit: {_words(cells, 'empty')}; {spread}; "
-        f"backbone: {sheet.backbone or 'none (given features)'}; profile: {sheet.profile or DASH}"
-        f"{'; ' if sheet.extra else ''}{sheet.extra}."
+        f"backbone: {_backbone_words(sheet)}; profile: {sheet.profile or DASH}"
+        f"{'; ' if sheet.extra else ''}{sheet.extra}; settings: {settings_words(cells)}."
     )
+
+
+def _backbone_words(sheet: Sheet) -> str:
+    """And how a network sees features that are given."""
+    if sheet.backbone:
+        return sheet.backbone
+    components = sheet.cells["components"].max() if len(sheet.cells) else 0
+    shown = f", of which networks see the first {components} principal components" if components else ""
+    return f"none (given features{shown})"
+
+
+SETTINGS = {
+    "shipped": "by cross-validation on training rows, as shipped",
+    "tuned": "by cross-validation on training rows, tuned here",
+    "defaults": "defaults, not tuned for this data",
+}
+
+
+def settings_words(cells: pd.DataFrame) -> str:
+    """How settings were chosen; where not all in one way, for which data sets, and for which methods on them."""
+    if not len(cells):
+        return DASH
+    kinds = list(cells["settings"].unique())
+    if len(kinds) == 1:
+        return SETTINGS.get(kinds[0], kinds[0])
+    usual = {label: own["settings"].mode()[0] for label, own in cells.groupby("dataset_label", sort=False)}
+    words = []
+    for kind in kinds:
+        own = cells[cells["settings"] == kind]
+        where = [label for label, one in usual.items() if one == kind]
+        odd = own[~own["dataset_label"].isin(where)].groupby("dataset_label", sort=False)["title"].unique()
+        where += [f"{', '.join(titles)} on {label}" for label, titles in odd.items()]
+        words.append(f"{SETTINGS.get(kind, kind)} ({', '.join(where)})")
+    return "; ".join(words)
 
 
 def _or_dash(words: Sequence[str]) -> str:
@@ -101,8 +135,9 @@ def score_entry(cells: pd.DataFrame, column: str = "map", digits: int = 4, scale
 
 def _doubt(cells: pd.DataFrame, good: pd.DataFrame, seeds: int) -> str:
     """A remark on a score that must not be read alone."""
-    if "health_collapsed" in good and good["health_collapsed"].eq(True).any():
-        return "codes collapsed: (nearly) all items share one code"
+    told = [doubt for doubt in good["doubts"] if doubt]
+    if told:
+        return told[0]
     missing, seeds = cells[cells["status"] != "ok"], max(seeds, cells["seed"].nunique())
     if len(good) >= seeds:
         return ""

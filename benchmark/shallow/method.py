@@ -26,6 +26,7 @@ class ProjectionMethod:
 
     scaling: Mode = parameter(
         "center-l2",
+        search=["center-l2", "center"],
         doc="how features are scaled first; uncentred, features after a ReLU give crowded codes",
     )
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from benchmark.deep.profile import load_profile
+from benchmark.execution.grid import training_id
 from benchmark.registry import get_dataset
 from tests.benchmark.commands.conftest import (
     HUGE,
@@ -214,8 +216,9 @@ def winner(params: str, method: str = "itq", revision: str = "") -> Setup:
 
     def write(place: Place) -> None:
         found = revision or get_dataset(f"features:{place.path('x.npz')}").revision
-        one = f'{{"method": "{method}", "revision": "{found}", "params": {params}}}'
-        tuned(f'{{"winners": [{one}]}}')(place)
+        under = training_id(load_profile("quick"))
+        names = f'"method": "{method}", "revision": "{found}", "training": "{under}", "bits": 16'
+        tuned(f'{{"winners": [{{{names}, "params": {params}}}]}}')(place)
 
     return write
 
@@ -274,6 +277,13 @@ PARAMETERS = [
         winner('{"learning_rate": NaN}', "dph")),
     bad("tuned: learning rate below 0", run("--tuned t.json", "dph"), "learning_rate",
         winner('{"learning_rate": -1}', "dph")),
+    bad("tuned: twice", run("--tuned t.json --untuned", "itq"), "--untuned", winner("{}")),
+    bad("tune and tuned", run("--tuned t.json --tune", "itq"), "--tune", winner("{}")),
+    *(bad(f"set weight_decay {value}", run(["--set", f"dph.weight_decay={value}"], "dph"), "weight_decay")
+      for value in ("-1", "1e9", "x", "true")),
+    bad("set weight_decay of a method without a network", run("--set itq.weight_decay=1", "itq"), "weight_decay"),
+    bad("no trial", run("--tune --trials 0"), "--trials"),
+    bad("one fold", run("--tune --folds 1"), "--folds"),
     fine("tuned: the defaults", run("--tuned t.json", "itq"), "itq x", winner("{}")),
 ]  # fmt: skip
 

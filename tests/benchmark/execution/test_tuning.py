@@ -1,32 +1,34 @@
-"""tune: the same budget for all, on training rows only, resumed like any run, and used by --tuned."""
+"""tune: the same budget for all, on training rows only, halved over folds, resumed like any run, used by runs."""
 
 from __future__ import annotations
 
 import json
-import os
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 
-from benchmark import Split, Splits, UsageError
 from benchmark.commands.main import main
 from benchmark.deep.profile import load_profile
-from benchmark.execution.grid import DatasetChoice, Grid, Tuned
+from benchmark.execution.grid import DatasetChoice, Grid, training_id
 from benchmark.execution.options import Options
-from benchmark.execution.plan import plan
+from benchmark.execution.plan import PlannedCell, plan
+from benchmark.execution.record import Record
 from benchmark.execution.runner import request_for
-from benchmark.execution.store import Store
-from benchmark.execution.tuning import RATES, read_winners, search_space, settings
-from benchmark.execution.worker import build_method, held_out
-from benchmark.registry import get_dataset, get_method
+from benchmark.execution.store import Store, tune_store
+from benchmark.execution.tuned_settings import TunedSettings
+from benchmark.execution.tuning import Budget, Tuning, winner_line
+from benchmark.execution.worker import build_method
+from benchmark.registry import get_dataset
 
 # A data set whose queries and database blow up when looked at, and a method whose best parameter is known: the
 # number of columns of the features that its code copies; only the first two say anything.
 EXPLOSIVE = """
 from pathlib import Path
 import numpy as np
-from benchmark import Split, Splits, register_dataset, register_method
+from benchmark import Split, Splits, TrainingFailed, register_dataset, register_method
 
 
 class Explosive:
@@ -67,7 +69,7 @@ class Copycat:
 
     def fit(self, train):
         if self.spoilt:
-            raise RuntimeError("spoilt")
+            raise TrainingFailed("spoilt")
         return self
 
     def encode(self, split):
@@ -89,131 +91,228 @@ def words(tmp_path: Path, plugin: Path) -> list[str]:
     return [*tuned, "--results", str(tmp_path), "--plugin", str(plugin), "--out", str(tmp_path / "tuned.json")]
 
 
+# What is tried, without running anything: a store whose trials score as a function says
+
+
+Score = Callable[[dict[str, Any], int, int], float | None]
+
+
+@pytest.fixture
+def tuning(tiny: Path, tmp_path: Path) -> Callable[..., Tuning]:
+    choice = DatasetChoice(f"features:{tiny}", get_dataset(f"features:{tiny}"))
+
+    def made(methods: Sequence[str], bits: Sequence[int], budget: Budget, known: Sequence[Any] = ()) -> Tuning:
+        grid = Grid(list(methods), [choice], list(bits), [0], load_profile("quick"))
+        return Tuning(grid, Store(tmp_path / "tune"), budget, known)
+
+    return made
+
+
+def scored_by(store: Store, score: Score, seen: list[PlannedCell]) -> Callable[[Sequence[PlannedCell]], bool]:
+    def carry(planned: Sequence[PlannedCell]) -> bool:
+        for one in planned:
+            seen.append(one)
+            assert one.cell.fold is not None
+            value = score(dict(one.cell.tuned), one.cell.bits, one.cell.fold[0])
+            record = Record(one.key, one.cell.identity, one.cell.parts, "failed" if value is None else "ok")
+            record.error = {"kind": "training", "message": "diverged"} if value is None else None
+            record.metrics = {} if value is None else {"map": value, "map_macro": value}
+            store.commit(record)
+        return True
+
+    return carry
+
+
+def by_rate(params: dict[str, Any], bits: int, fold: int) -> float:
+    """Best at a rate beyond the grid, whatever else."""
+    return 0.5 - abs(0.03 - params.get("learning_rate", 0.001))
+
+
+def test_every_method_gets_the_same_number_of_trials_and_folds_halve_them(tuning: Callable[..., Tuning]) -> None:
+    made, seen = tuning(["dph", "dhn", "dsh"], [16, 64], Budget(12, 3)), []
+    assert made.run(scored_by(made.store, by_rate, seen))
+    runs = Counter((one.cell.method.name, one.cell.bits, one.cell.fold[0]) for one in seen if one.cell.fold)
+    for method in ("dph", "dhn", "dsh"):
+        for bits in (16, 64):
+            assert [runs[method, bits, fold] for fold in range(3)] == [12, 7, 4]  # half and a quarter, and the defaults
+    assert len({one.key for one in seen}) == len(seen) <= made.cells
+    assert all(len(one["trials"]) == 12 for one in made.winners())
+
+
+def test_the_search_goes_beyond_the_edge_and_tells_when_that_was_not_enough(tuning: Callable[..., Tuning]) -> None:
+    made = tuning(["dph"], [16], Budget(12, 3))
+    assert made.run(scored_by(made.store, by_rate, []))
+    (winner,) = made.winners()
+    assert winner["params"]["learning_rate"] == 0.03  # the grid ends at 0.01
+    assert winner["edge"] == ["learning_rate"]
+    assert "at the edge of what was tried: learning_rate" in winner_line(winner)
+    assert winner["score"] > winner["score_of_defaults"]
+
+
+def test_what_is_compared_was_scored_on_the_same_folds(tuning: Callable[..., Tuning]) -> None:
+    """The second fold is easy for all: who was scored on it must not win by that alone."""
+    made = tuning(["dph"], [16], Budget(8, 2))
+    assert made.run(scored_by(made.store, lambda params, bits, fold: fold + by_rate(params, bits, fold), []))
+    (search,) = made.searches
+    whole = [trial for trial in search.trials if len(trial.scores) == 2]
+    assert search.best(2) is max(whole, key=lambda trial: trial.mean)
+    first = sorted((trial.scores[0] or 0 for trial in search.trials), reverse=True)
+    assert {trial.scores[0] for trial in whole if trial.setting} <= set(first[:4])
+
+
+def test_a_trial_that_diverges_is_lost_and_costs_no_other_its_chance(tuning: Callable[..., Tuning]) -> None:
+    made = tuning(["dph"], [16], Budget(12, 3))
+
+    def score(params: dict[str, Any], bits: int, fold: int) -> float | None:
+        return None if params.get("learning_rate", 0.001) > 0.001 else by_rate(params, bits, fold)
+
+    assert made.run(scored_by(made.store, score, []))
+    (winner,) = made.winners()
+    assert winner["params"].get("learning_rate", 0.001) == 0.001
+    assert any(trial["scores"] == [None] for trial in winner["trials"])
+    assert made.kinds == set()
+    json.dumps(winner, allow_nan=False)
+
+
+def test_lengths_between_take_the_better_neighbours_setting(tuning: Callable[..., Tuning]) -> None:
+    best = {16: 0.0003, 64: 0.003, 32: 0.0003, 48: 0.003}
+
+    def score(params: dict[str, Any], bits: int, fold: int) -> float:
+        return 0.5 - abs(best[bits] - params.get("learning_rate", 0.001))
+
+    made, seen = tuning(["dsh"], [16, 32, 48, 64], Budget(12, 3)), []
+    assert made.run(scored_by(made.store, score, seen))
+    found = {one["bits"]: one for one in made.winners()}
+    assert {bits: one["params"]["learning_rate"] for bits, one in found.items()} == best
+    assert found[32]["between"] == [16, 64]
+    assert Counter(one.cell.bits for one in seen)[32] == 3 * 3  # two winners and the defaults, on every fold
+
+
+def test_a_small_space_is_tried_whole_and_that_is_told(tuning: Callable[..., Tuning]) -> None:
+    made = tuning(["lsh"], [16], Budget(12, 3))
+    assert made.run(scored_by(made.store, lambda params, bits, fold: 0.5, []))
+    (winner,) = made.winners()
+    assert winner["params"] == {}  # among equals the defaults
+    assert len(winner["trials"]) == 2
+    assert made.remarks() == ["lsh has 2 settings to try, fewer than 12: all of them were"]
+
+
+def test_what_is_known_is_not_searched_again(tuning: Callable[..., Tuning], tiny: Path) -> None:
+    revision = get_dataset(f"features:{tiny}").revision
+    names = {"method": "dph", "revision": revision, "training": training_id(load_profile("quick")), "params": {}}
+    known = TunedSettings("shipped", [{**names, "bits": 16, "trials": []}])
+    made = tuning(["dph", "dhn"], [16, 64], Budget(4, 2), [known])
+    assert [(one.info.name, one.bits) for one in made.searches] == [("dph", 64), ("dhn", 16), ("dhn", 64)]
+
+
+def test_a_broken_off_tuning_says_so(tuning: Callable[..., Tuning]) -> None:
+    made = tuning(["dph"], [16], Budget(4, 2))
+    assert not made.run(lambda planned: False)
+    assert made.winners() == []
+    assert made.remarks() == ["dph on tiny at 16 bits: no trial succeeded, so there is no winner"]
+
+
+# Whole runs
+
+
 def test_tune_touches_no_query(words: list[str], tmp_path: Path) -> None:
     assert main([*words, "--trials", "1"]) == 0
     (winner,) = json.loads((tmp_path / "tuned.json").read_text())["winners"]
     assert winner["params"] == {}
-    assert 0 < winner["map"] == winner["map_of_defaults"] < 1
+    assert 0 < winner["score"] == winner["score_of_defaults"] < 1
 
 
 @pytest.mark.slow
-def test_tune_finds_the_best_and_a_tuned_run_uses_it(
+def test_tune_finds_the_best_and_runs_use_it(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*words, "--trials", "6"]) == 1  # the spoilt ones fail, and cost no other its chance
-    content = json.loads((tmp_path / "tuned.json").read_text())
-    (winner,) = content["winners"]
+    assert main([*words, "--trials", "6"]) == 0  # the spoilt ones diverge, which is no error
+    (winner,) = json.loads((tmp_path / "tuned.json").read_text())["winners"]
     assert winner["params"] == {"columns": 2}
-    assert winner["map"] == pytest.approx(1.0)
+    assert winner["score"] == pytest.approx(1.0)
     assert len(winner["trials"]) == 6
-    assert sum(trial["map"] is None for trial in winner["trials"]) == 3
-    assert winner["map_of_defaults"] == winner["trials"][0]["map"] < 1
-    records = list(Store(tmp_path / "tune").records())
-    assert len(records) == 6 * 3
+    assert sum(trial["scores"] == [None] for trial in winner["trials"]) == 3
+    assert winner["score_of_defaults"] < 1
+    assert tune_store(tmp_path).tuned().winners == [winner]
+    records = list(tune_store(tmp_path).records())
     assert {tuple(record.cell["fold"]) for record in records} == {(0, 3), (1, 3), (2, 3)}
     assert not (tmp_path / "cells").exists()
 
     capsys.readouterr()
-    assert main([*words, "--trials", "6", "--set", "copycat.spoilt=false"]) == 0
-    assert "3 trials, 9 cells; 0 to run" in capsys.readouterr().out  # the same trials, of which none is spoilt
+    assert main([*words, "--trials", "6"]) == 0  # again: nothing is run, diverged trials included
+    assert "fold" not in capsys.readouterr().out.replace("--folds", "")
     assert main([*words, "--trials", "2", "--sweep", "copycat.columns", "1"]) == 2
 
-    # --tuned uses the winner, shows it in the record, and keeps it apart from untuned results.
-    grid = [word for word in words[1:] if word not in ("--out", str(tmp_path / "tuned.json"))]
-    more = ["--dry-run", "--tuned", str(tmp_path / "tuned.json")]
-    capsys.readouterr()
-    assert main([*grid, *more]) == 0
-    assert "copycat columns=2 explosive 6 bits" in capsys.readouterr().out
-    assert main([*grid, *more, "--set", "copycat.columns=6"]) == 0
-    assert "copycat explosive 6 bits" in capsys.readouterr().out
-    assert main([*grid, *more, "--methods", "lsh"]) == 2
-    assert "nothing was tuned for 'lsh' on 'explosive'" in capsys.readouterr().err
+    # A run takes what was tuned into its results folder, --untuned does without, --tuned takes a file's.
+    grid = [*(word for word in words[1:] if word not in ("--out", str(tmp_path / "tuned.json"))), "--dry-run"]
+    for more, label in (
+        ([], "copycat columns=2 explosive 6 bits"),
+        (["--untuned"], "copycat explosive 6 bits"),
+        (["--tuned", str(tmp_path / "tuned.json")], "copycat columns=2 explosive 6 bits"),
+        (["--tuned", str(tmp_path / "tuned.json"), "--set", "copycat.columns=6"], "copycat columns=6 explosive 6 bits"),
+    ):
+        capsys.readouterr()
+        assert main([*grid, *more]) == 0
+        assert label in capsys.readouterr().out
+    assert main([*grid, "--tuned", str(tmp_path / "tuned.json"), "--methods", "lsh"]) == 2
+    assert "nothing was tuned for 'lsh'" in capsys.readouterr().err
 
 
-def test_every_method_gets_the_same_budget() -> None:
-    for budget in (1, 3, 5):
-        for name in ("dph", "hashnet", "agh"):
-            assert len(settings(get_method(name).info, "any", budget, {})) == budget
-    assert settings(get_method("lsh").info, "any", 9, {}) == [{}]
+@pytest.mark.slow
+def test_one_command_tunes_a_strangers_deep_method_and_runs(tiny: Path, tmp_path: Path) -> None:
+    """A loss and no other line: its rate and its decay are searched, its cells say that they are tuned."""
+    plugin = tmp_path / "stranger.py"
+    plugin.write_text(STRANGER)
+    words = ["--datasets", f"features:{tiny}", "--methods", "stranger", "--bits", "8", "--results", str(tmp_path)]
+    more = ["--plugin", str(plugin), "--tune", "--trials", "4", "--folds", "2", "--no-report"]
+    assert main([*words, *more]) == 0
+    (winner,) = tune_store(tmp_path).tuned().winners
+    tried = [trial["params"] for trial in winner["trials"]]
+    assert len(tried) == 4
+    assert any("learning_rate" in params for params in tried)
+    (record,) = Store(tmp_path).records()
+    assert (record.cell["settings"], record.cell.get("tuned", {})) == ("tuned", winner["params"])
 
 
-def test_the_defaults_are_tried_first_and_nothing_twice() -> None:
-    found = settings(get_method("agh").info, "any", 100, {})
-    assert found[0] == {}
-    texts = [json.dumps(one, sort_keys=True) for one in found]
-    assert len(set(texts)) == len(texts) == 5 * 2  # the whole space, of which the defaults are one
-    assert settings(get_method("agh").info, "any", 4, {}) == settings(get_method("agh").info, "any", 4, {})
+STRANGER = """
+from benchmark import register_method
+from benchmark.deep import PairwiseMethod, cross_entropy
 
 
-def test_methods_that_train_a_network_search_the_papers_learning_rates() -> None:
-    space = search_space(get_method("dph").info)
-    assert space["learning_rate"] == RATES
-    assert pytest.approx([1e-5, 3.1623e-5, 1e-4, 3.1623e-4, 1e-3], rel=1e-4) == RATES
-    assert "learning_rate" not in search_space(get_method("itq").info)
-    assert "learning_rate" not in search_space(get_method("dph").info, fixed=["learning_rate"])
+@register_method("stranger", title="Stranger")
+class Stranger(PairwiseMethod):
+    def loss(self, codes, similarity, step):
+        return similarity.mean(cross_entropy(codes.tanh().inner, similarity.similar))
+"""
 
 
-def test_a_search_space_of_unknown_parameters_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(get_method("itq"), "search_space", {"iteration": [1]}, raising=False)
-    with pytest.raises(UsageError, match="search_space names 'iteration'"):
-        search_space(get_method("itq").info)
-
-
-def test_folds_share_no_row_and_lose_none() -> None:
-    rows = np.arange(50, dtype=np.float32).reshape(-1, 1)
-    train = Split(features=rows, labels=np.arange(50) % 3)
-    splits = Splits(train, train, train)
-    cell = {"dataset": "any", "seed": 0}
-    held = []
-    for part in range(3):
-        one = held_out(splits, (part, 3), cell)
-        assert one.train.features is not None
-        assert one.query.features is not None
-        assert one.database is one.train
-        both = np.concatenate([one.train.features, one.query.features])
-        assert sorted(both[:, 0]) == list(range(50))
-        held.append(one.query.features)
-    assert sorted(np.concatenate(held)[:, 0]) == list(range(50))
-
-
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"winners": [{"method": "x"}]}'])
-def test_a_file_that_tune_did_not_write_is_a_usage_error(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "tuned.json"
-    with pytest.raises(UsageError, match="no such file"):
-        read_winners(path)
-    path.write_text(content)
-    with pytest.raises(UsageError, match="not a file that 'tune' wrote"):
-        read_winners(path)
-
-
-def test_a_tuned_learning_rate_reaches_the_training(tiny: Path, tmp_path: Path) -> None:
+def test_a_tuned_rate_and_decay_reach_the_training(tiny: Path, tmp_path: Path) -> None:
     choice = DatasetChoice(f"features:{tiny}", get_dataset(f"features:{tiny}"))
-    tuned = Tuned("tuned.json", {("dhn", choice.dataset.revision): {"learning_rate": 0.5}})
-    grid = Grid(["dhn"], [choice], [8], [0], load_profile("quick"), tuned=tuned)
+    names = {"method": "dhn", "revision": choice.dataset.revision, "training": training_id(load_profile("quick"))}
+    numbers = {"learning_rate": 0.5, "weight_decay": 0.25}
+    known = TunedSettings("shipped", [{**names, "bits": 16, "params": numbers}])
     store = Store(tmp_path)
-    (planned,) = plan(grid, store)
+    (planned,) = plan(Grid(["dhn"], [choice], [8], [0], load_profile("quick"), known=[known]), store)
     method = build_method(planned.cell.method, request_for(planned, store, Options()))
-    assert method.training.learning_rate == 0.5
-    assert planned.cell.identity["tuned"] == {"learning_rate": 0.5}
-    assert planned.cell.identity["params"] == {}
-    assert planned.cell.identity["profile"] == "quick-tuned"
+    assert (method.training.learning_rate, method.training.weight_decay) == (0.5, 0.25)
+    assert planned.cell.identity["tuned"] == numbers
+    assert (planned.cell.identity["params"], planned.cell.identity["settings"]) == ({}, "shipped")
 
 
-@pytest.mark.parametrize(
-    "content", ["", "hello", "[]", "5", "{}", '{"winners": "all"}', '{"winners": [1]}', "[" * 100_000]
-)
-def test_a_file_that_tune_did_not_write(tmp_path: Path, content: str) -> None:
-    """E: a damaged file of winners."""
-    (tmp_path / "t.json").write_text(content)
-    with pytest.raises(UsageError, match=r"t\.json"):
-        read_winners(tmp_path / "t.json")
-
-
-@pytest.mark.parametrize("name", ["nowhere.json", ".", "pipe", "loop", "n" * 5000, "file/t.json"])
-def test_winners_that_cannot_be_read(tmp_path: Path, name: str) -> None:
-    """E: OSErrors; a pipe must not be waited for."""
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "loop").symlink_to("loop")
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(UsageError, match="--tuned"):
-        read_winners(tmp_path / name)
+def test_what_the_user_sets_or_sweeps_goes_before_what_was_tuned_even_where_it_is_the_default(
+    tiny: Path, tmp_path: Path
+) -> None:
+    choice = DatasetChoice(f"features:{tiny}", get_dataset(f"features:{tiny}"))
+    names = {"method": "dph", "revision": choice.dataset.revision, "training": training_id(load_profile("quick"))}
+    known = [TunedSettings("shipped", [{**names, "bits": 8, "params": {"gamma": 1.0, "inv_epsilon": 1.0}}])]
+    quick = load_profile("quick")
+    swept = Grid(["dph"], [choice], [8], [0], quick, sweep=("dph", "inv_epsilon", [0.1, 0.01]), known=known)
+    found = [(one.cell.params, one.cell.tuned) for one in plan(swept, Store(tmp_path))]
+    assert found == [
+        ({}, {"gamma": 1.0, "inv_epsilon": 1.0}),
+        ({"inv_epsilon": 0.1}, {"gamma": 1.0}),
+        ({"inv_epsilon": 0.01}, {"gamma": 1.0}),
+    ]
+    fixed = Grid(["dph"], [choice], [8], [0], quick, params={"dph": {"gamma": 0.1}}, known=known)
+    (only,) = plan(fixed, Store(tmp_path))
+    assert (only.cell.params, only.cell.tuned) == ({"gamma": 0.1}, {"inv_epsilon": 1.0})

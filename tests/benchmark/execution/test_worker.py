@@ -18,7 +18,7 @@ from benchmark.execution.plan import plan
 from benchmark.execution.request import Request
 from benchmark.execution.runner import request_for
 from benchmark.execution.store import Store
-from benchmark.execution.worker import GIVEN, checked_splits, prepare_data, run_cell
+from benchmark.execution.worker import GIVEN, checked_splits, held_out, prepare_data, run_cell
 from benchmark.registry import get_method, methods
 
 
@@ -158,3 +158,21 @@ def test_a_method_on_images_without_training_gets_images_under_every_profile(req
         assert all(split.images is not None and split.features is None for split in splits.parts().values())
     finally:
         methods._plugins.pop("test-pixels-only")
+
+
+def test_folds_share_no_row_lose_none_and_have_every_class_alike() -> None:
+    rows = np.arange(50, dtype=np.float32).reshape(-1, 1)
+    classes = np.repeat([0, 1, 2], [30, 14, 6])
+    train = Split(features=rows, labels=classes)
+    held = []
+    for part in range(3):
+        one = held_out(Splits(train, train, train), (part, 3), {"dataset": "any", "seed": 0})
+        assert one.train.features is not None
+        assert one.query.features is not None
+        assert one.database is one.train
+        both = np.concatenate([one.train.features, one.query.features])
+        assert sorted(both[:, 0]) == list(range(50))
+        counts = np.bincount(classes[one.query.features[:, 0].astype(int)], minlength=3)
+        assert (np.abs(counts - np.array([10, 14 / 3, 2])) < 1).all()
+        held.append(one.query.features)
+    assert sorted(np.concatenate(held)[:, 0]) == list(range(50))
