@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 from benchmark.errors import UsageError
 from benchmark.execution.grid import Grid, choose_datasets, make_grid
 from benchmark.execution.options import Options, usable_cores, visible_gpus
-from benchmark.execution.plan import Again, PlannedCell, plan, stale_keys, to_run, without_rows
+from benchmark.execution.plan import Again, PlannedCell, chosen_again, plan, stale_keys, to_run, without_rows
 from benchmark.execution.progress import Silence
 from benchmark.execution.store import Store, tune_store
 from benchmark.execution.tuned_settings import TunedSettings, read_tuned, shipped
 from benchmark.registry import load_plugin
+from benchmark.registry import methods as registered_methods
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +40,7 @@ def run(
     bits: int | Iterable[int] = (16, 32, 48, 64),
     seeds: int | Iterable[int] = 0,
     *,
-    params: Mapping[str, Mapping[str, Any]] | None = None,
+    set: Mapping[str, Mapping[str, Any]] | None = None,
     sweep: tuple[str, str, Sequence[Any]] | None = None,
     tune: bool = False,
     trials: int = 24,
@@ -61,21 +62,22 @@ def run(
     timeout: float | None = None,
     memory: int | None = None,
     dask: str | None = None,
-    again: Again = "",
+    force: bool = False,
+    only_failed: bool = False,
+    keep_failed: bool = False,
     quiet: bool = False,
 ) -> Results:
     """Run a grid and return its results: `run("coco", ["itq", "dph"], bits=64).table("map")`.
 
     Every name is the flag of that name on the command line, where `--help` explains it. `methods` may hold classes
-    that `@register_method` decorates, typed into a notebook or not; `params` is {"dph": {"gamma": 0.5}}, `option`
-    the same for data sets, `sweep` ("dph", "inv_epsilon", [0.01, 0.1, 1]); `again` is "force", "only_failed" or
-    "keep_failed". Cells that are done are not run again. A cell that fails does not raise: `results.frame()` tells
-    its status and reason. Bad input raises UsageError before any work. No `if __name__ == "__main__"` is needed.
+    that `@register_method` decorates, typed into a notebook or not; `set` is {"dph": {"gamma": 0.5}}, `option` the
+    same for data sets, `sweep` ("dph", "inv_epsilon", [0.01, 0.1, 1]). Cells that are done are not run again. A cell
+    that fails does not raise: `results.frame()` tells its status and reason. Bad input raises UsageError before any
+    work. No `if __name__ == "__main__"` is needed.
     """
-    for file in _listed(plugin):
-        load_plugin(file)
+    _load_all([plugin] if isinstance(plugin, (str, Path)) else plugin)
     choices = choose_datasets(
-        [str(one) for one in _listed(datasets)],
+        [str(one) for one in _listed("datasets", datasets)],
         data_root=None if data_root is None else Path(data_root),
         option=option,
         backbone=backbone,
@@ -85,21 +87,29 @@ def run(
     )
     cores = usable_cores() if jobs is None else jobs
     options = Options(cores, threads, timeout, memory, visible_gpus(), allow_overlap, dask)
-    names = [_name(one) for one in _listed(methods)]
-    known = _known(tuned, results)
-    grid = make_grid(choices, names, _listed(bits), _listed(seeds), profile, params, sweep, known, untuned)
-    if tune:
-        _tune(grid, results, options, trials, folds, quiet)
-        grid = replace(grid, known=_known(tuned, results))
-    store = Store(results)
+    names = [_name(one) for one in _listed("methods", methods)]
+    numbers = _listed("bits", bits), _listed("seeds", seeds)
+    known = _known(tune, tuned, untuned, results)
+    grid = make_grid(choices, names, *numbers, profile, _by_method(set), _swept(sweep), known, untuned)
+    again = chosen_again(force=force, only_failed=only_failed, keep_failed=keep_failed)
+    grid = _tuned_first(grid, tune_store(results), options, trials, folds, quiet) if tune else grid
+    return _run_grid(grid, Store(results), options, again, quiet)
+
+
+def _load_all(plugins: Iterable[str | Path]) -> None:
+    for file in plugins:
+        load_plugin(file)
+
+
+def _run_grid(grid: Grid, store: Store, options: Options, again: Again, quiet: bool) -> Results:
     planned = plan(grid, store)
     todo, lost = to_run(planned, again), without_rows(planned, store)
     if todo or lost:
-        _carry_out(store, options, todo, lost, quiet)
+        _run_todo(store, options, todo, lost, quiet)
     return Results(store, planned=planned)
 
 
-def _carry_out(
+def _run_todo(
     store: Store, options: Options, todo: Sequence[PlannedCell], lost: Sequence[PlannedCell], quiet: bool
 ) -> None:
     from benchmark.execution.backbone_check import check_backbones
@@ -113,9 +123,28 @@ def _carry_out(
         raise OSError("; ".join(summary.problems))
 
 
-def _listed(names: Any) -> list[Any]:
-    """One thing or several."""
-    return [names] if isinstance(names, (str, int, Path, type)) else list(names)
+def _listed(what: str, given: Any) -> list[Any]:
+    """One thing or several. None at all would be a grid without cells, whose results would be everybody's."""
+    several = [given] if isinstance(given, (str, int, Path, type)) else list(given)
+    if not several:
+        raise UsageError(f"{what}: nothing was given, expected at least one")
+    return several
+
+
+def _by_method(given: Any) -> Mapping[str, Mapping[str, Any]] | None:
+    if given is None or (isinstance(given, Mapping) and all(isinstance(one, Mapping) for one in given.values())):
+        return given
+    raise UsageError(f'set: {given!r}, expected method -> parameters, as in {{"itq": {{"iterations": 20}}}}')
+
+
+def _swept(given: Any) -> tuple[str, str, Sequence[Any]] | None:
+    if given is None:
+        return None
+    if len(given) != 3 or isinstance(given[2], str) or not list(given[2]):
+        raise UsageError(
+            f'sweep: {given!r}, expected (method, parameter, values), as in ("itq", "iterations", [5, 50])'
+        )
+    return given[0], given[1], list(given[2])
 
 
 def _name(method: Any) -> str:
@@ -124,20 +153,37 @@ def _name(method: Any) -> str:
     info = getattr(method, "info", None)
     if info is None:
         raise UsageError(f"{method!r} is no registered method: put @register_method(...) above the class")
+    known = registered_methods.get(info.name)
+    if known is not method and not _same_in_another_import(known, method):
+        raise UsageError(
+            f"{method!r} is not the class that is registered as '{info.name}', but derives from it or was replaced by "
+            "it: put @register_method(...) with a name of its own above the class"
+        )
     return str(info.name)
 
 
-def _known(path: str | Path | None, results: str | Path) -> list[TunedSettings]:
-    return [tune_store(results).tuned(), shipped()] if path is None else [read_tuned(Path(path))]
+def _same_in_another_import(known: Any, method: Any) -> bool:
+    """One file may be imported by its name here, and by its path as a plugin."""
+    places = [(one.__qualname__, one.info.source, one.__module__ == "__main__") for one in (known, method)]
+    return places[0] == places[1] and places[0][1] is not None and not places[0][2]
 
 
-def _tune(grid: Grid, results: str | Path, options: Options, trials: int, folds: int, quiet: bool) -> None:
+def _known(tune: bool, tuned: str | Path | None, untuned: bool, results: str | Path) -> list[TunedSettings]:
+    """What cross-validation chose: in the file that was named; or else in this results folder, or as shipped."""
+    if tune + untuned + (tuned is not None) > 1:
+        raise UsageError("tune, tuned and untuned contradict each other; give one of them")
+    return [tune_store(results).tuned(), shipped()] if tuned is None else [read_tuned(Path(tuned))]
+
+
+def _tuned_first(grid: Grid, store: Store, options: Options, trials: int, folds: int, quiet: bool) -> Grid:
+    """The grid with what cross-validation finds for it, now that it has run."""
     from benchmark.execution.tuning import Budget, Tuning, carry_out
 
-    tuning = Tuning(grid, tune_store(results), Budget(trials, folds), grid.known)
+    tuning = Tuning(grid, store, Budget(trials, folds), grid.known)
     if not carry_out(tuning, options, Silence() if quiet else None):
         raise KeyboardInterrupt
-    tuning.store.save_tuned(tuning.winners())
+    store.save_tuned(tuning.winners())
+    return replace(grid, known=[store.tuned(), shipped()])
 
 
 class Results:
@@ -170,6 +216,7 @@ class Results:
     def table(self, score: str = "map", **filters: Any) -> pd.DataFrame:
         """Means over seeds of one score: methods x (data set, bits). Swept parameters are left out.
 
+        A method that was run with parameters other than its defaults only has them behind its title.
         Rows begin with the setting (profile, backbone, weights) where results of several lie in the folder.
         """
         import pandas as pd

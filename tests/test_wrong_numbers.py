@@ -398,7 +398,8 @@ def edited(folder: Path, definition: str) -> tuple[Path, str]:
     body = single(node for node in ast.parse(text).body if getattr(node, "name", "") == name).body
     first = body[1] if isinstance(body[0], ast.Expr) and len(body) > 1 else body[0]
     lines = text.splitlines(keepends=True)
-    lines.insert(first.lineno - 1, " " * first.col_offset + "edited = 1\n")
+    start = min(one.lineno for one in (first, *getattr(first, "decorator_list", ())))
+    lines.insert(start - 1, " " * first.col_offset + "edited = 1\n")
     return path, "".join(lines)
 
 

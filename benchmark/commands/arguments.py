@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from benchmark.execution.tuned_settings import TunedSettings
 
 PROGRAMS = ("run_all.py", "hashbench")
+BITS = (16, 32, 48, 64)  # the paper's
 
 
 def program() -> str:
@@ -38,7 +39,7 @@ def typed(words: Sequence[str]) -> str:
     return shlex.join([*(["python"] if start.endswith(".py") else []), start, *words])
 
 
-def whole_number(least: int) -> Callable[[str], int]:
+def number_from(least: int) -> Callable[[str], int]:
     """A type for argparse: whole numbers from `least` on."""
 
     def parse(text: str) -> int:
@@ -124,8 +125,8 @@ def add_grid(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="names, 'paper' (the twelve, the default) or 'all'",
     )
-    parser.add_argument("--bits", nargs="+", type=whole_number(1), default=[16, 32, 48, 64], metavar="K")
-    parser.add_argument("--seeds", nargs="+", type=whole_number(0), default=[0], metavar="S")
+    parser.add_argument("--bits", nargs="+", type=number_from(1), default=[*BITS], metavar="K")
+    parser.add_argument("--seeds", nargs="+", type=number_from(0), default=[0], metavar="S")
     parser.add_argument(
         "--profile",
         default=None,
@@ -148,6 +149,16 @@ def add_grid(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_names(parser: argparse.ArgumentParser) -> None:
+    """Data sets by --datasets, as `run` takes them, or as bare words; and the methods that are meant for them."""
+    parser.add_argument("names", nargs="*", metavar="DATASET", help="names, or lists:DIR, folder:DIR, ...")
+    parser.add_argument("--datasets", nargs="+", default=[], metavar="NAME", help="the same")
+    told = "methods meant for them, by name, 'paper' or 'all': tells which of them decline the data, and why"
+    parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help=told)
+    lengths = f"the code lengths meant (default: {' '.join(map(str, BITS))})"
+    parser.add_argument("--bits", nargs="+", type=number_from(1), default=[], metavar="K", help=lengths)
+
+
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Where settings come from that nobody sets by --set."""
     which = parser.add_mutually_exclusive_group()
@@ -160,20 +171,20 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--trials", type=whole_number(1), default=24, metavar="N", help="settings tried per method (default: 24)"
+        "--trials", type=number_from(1), default=24, metavar="N", help="settings tried per method (default: 24)"
     )
     parser.add_argument(
-        "--folds", type=whole_number(2), default=3, metavar="N", help="of the training split (default: 3)"
+        "--folds", type=number_from(2), default=3, metavar="N", help="of the training split (default: 3)"
     )
 
 
 def add_execution(parser: argparse.ArgumentParser) -> None:
     cores = os.cpu_count() or 1
     at_once = f"cells at once (default: {cores})"
-    parser.add_argument("--jobs", type=whole_number(1), default=cores, metavar="N", help=at_once)
+    parser.add_argument("--jobs", type=number_from(1), default=cores, metavar="N", help=at_once)
     parser.add_argument(
         "--threads",
-        type=whole_number(1),
+        type=number_from(1),
         default=1,
         metavar="N",
         help="threads per cell (default: 1); numbers do not depend on --jobs",
@@ -234,6 +245,21 @@ def assignments(words: Sequence[str], what: str) -> dict[str, dict[str, Any]]:
             raise UsageError(f"'{word}': {target} is given twice; leave one of them out")
         found.setdefault(owner, {})[name] = _value(text, target)
     return found
+
+
+def chosen_names(args: argparse.Namespace) -> list[str]:
+    """The data sets of `add_names`."""
+    names = [*args.names, *args.datasets]
+    if not names:
+        raise UsageError("no data set named: give --datasets NAME, e.g. --datasets coco")
+    return names
+
+
+def method_words(args: argparse.Namespace) -> list[str]:
+    """The methods of `add_names`, one by one; those of the paper where only --bits was given."""
+    from benchmark.execution.grid import method_names
+
+    return method_names(args.methods or (["paper"] if args.bits else []))
 
 
 def dataset_choices(args: argparse.Namespace, specs: Sequence[str], check: bool = True) -> list[DatasetChoice]:

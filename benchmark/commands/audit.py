@@ -1,18 +1,21 @@
-"""`run_all.py audit --datasets NAME`: sizes, faults and skew of data sets."""
+"""`run_all.py audit --datasets NAME`: sizes, faults and skew of data sets, and which methods decline them."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
 from benchmark.commands import arguments
 from benchmark.commands.bars import shown_progress
-from benchmark.commands.prepare import add_names, chosen_names
+from benchmark.contracts import Split
+from benchmark.guard import missing
+from benchmark.registry import get_method
 
 HELP = "sizes, faults and skew of data sets"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_names(parser)
+    arguments.add_names(parser)
     arguments.add_data(parser)
     arguments.add_plugin(parser)
 
@@ -21,12 +24,36 @@ def run(args: argparse.Namespace) -> int:
     from benchmark.data.audit import audit, audit_text
 
     arguments.load_plugins(args)
+    arguments.method_words(args)  # a word that is none is told before any work
     code = 0
-    for choice in arguments.dataset_choices(args, chosen_names(args), check=False):
+    for choice in arguments.dataset_choices(args, arguments.chosen_names(args), check=False):
         with shown_progress():
-            found = audit(choice.load(), choice.dataset.map_cutoff, args.allow_overlap)
+            splits = choice.load()
+            found = audit(splits, choice.dataset.map_cutoff, args.allow_overlap)
             revision = choice.dataset.revision
         print(f"{choice.dataset.name} (revision {revision[:12]})")
         print(audit_text(found))
+        for line in declined_lines(args, splits.train):
+            print(line)
         code = max(code, int(bool(found.errors)))
     return code
+
+
+def declined_lines(args: argparse.Namespace, train: Split) -> Iterator[str]:
+    """Of the methods that were named, those that a run would skip on these data, with the code lengths and why."""
+    for name in arguments.method_words(args):
+        lengths: dict[str, list[int]] = {}
+        for bits in args.bits or arguments.BITS:
+            reason = _reason(name, train, bits)
+            if reason:
+                lengths.setdefault(reason, []).append(bits)
+        for reason, declined in lengths.items():
+            yield f"  declined by {name} at {', '.join(map(str, declined))} bits: {reason}"
+
+
+def _reason(name: str, train: Split, bits: int) -> str | None:
+    """What a method has to say about features can be asked only where the data come with them."""
+    cls = get_method(name)
+    if cls.info.input == "features" and train.features is None:
+        return missing(cls.info, train)
+    return cls(bits).unsupported(train, bits)

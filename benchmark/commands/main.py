@@ -7,10 +7,12 @@ written), 130 interrupted. Everything is parsed and checked before any work star
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benchmark import __version__
@@ -49,7 +51,8 @@ def main(words: Sequence[str] | None = None) -> int:
         if strange:
             parsed.parser.error(f"unrecognized arguments: {' '.join(strange)}")
         parsed.words = words
-        return int(parsed.handler(parsed))
+        with _warnings_in_a_line():
+            return int(parsed.handler(parsed))
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
@@ -80,6 +83,17 @@ def _sentence(error: BaseException) -> str:
 def one_line(text: str) -> str:
     """The text as one line that does nothing to a terminal: what is not printable is escaped."""
     return "".join(part if part.isprintable() else ascii(part)[1:-1] for part in text)
+
+
+@contextlib.contextmanager
+def _warnings_in_a_line() -> Iterator[None]:
+    """A warning is for users here: what it says, not the line of code that says it."""
+    before = warnings.formatwarning
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {one_line(str(message))}\n"
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before
 
 
 def _show_any_name() -> None:

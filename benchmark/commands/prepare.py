@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.commands import arguments
+from benchmark.commands.audit import declined_lines
 from benchmark.commands.bars import shown_progress
 from benchmark.contracts import HashDataset, Splits
 from benchmark.data.audit import audit, audit_text
@@ -23,12 +24,13 @@ from benchmark.data.hashing import file_hash
 from benchmark.data.list_files import read_list
 from benchmark.errors import UsageError
 from benchmark.execution.grid import DatasetChoice
+from benchmark.registry import get_method
 
 HELP = "say what a data set lacks, build its lists and features"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_names(parser)
+    arguments.add_names(parser)
     arguments.add_data(parser)
     arguments.add_plugin(parser)
     parser.add_argument("--lists", type=Path, metavar="DIR", help="also write the drawn lists there, with their hashes")
@@ -36,22 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only report what is there and what is missing")
 
 
-def add_names(parser: argparse.ArgumentParser) -> None:
-    """Data sets by --datasets, as `run` takes them, or as bare words."""
-    parser.add_argument("names", nargs="*", metavar="DATASET", help="names, or lists:DIR, folder:DIR, ...")
-    parser.add_argument("--datasets", nargs="+", default=[], metavar="NAME", help="the same")
-
-
-def chosen_names(args: argparse.Namespace) -> list[str]:
-    names = [*args.names, *args.datasets]
-    if not names:
-        raise UsageError("no data set named: give --datasets NAME, e.g. --datasets coco")
-    return names
-
-
 def run(args: argparse.Namespace) -> int:
     arguments.load_plugins(args)
-    choices = arguments.dataset_choices(args, chosen_names(args), check=False)
+    arguments.method_words(args)  # a word that is none is told before any work
+    choices = arguments.dataset_choices(args, arguments.chosen_names(args), check=False)
     with shown_progress():
         return max(_prepare(choice, args) for choice in choices)
 
@@ -72,11 +62,19 @@ def _prepare(choice: DatasetChoice, args: argparse.Namespace) -> int:
     splits = choice.load()
     found = audit(splits, dataset.map_cutoff, args.allow_overlap)
     print(audit_text(found))
+    for line in declined_lines(args, splits.train):
+        print(line)
     if found.errors:
         return 1
-    if choice.backbone and not args.no_features:
+    if choice.backbone and not args.no_features and _wants_features(args):
         _features(choice, splits)
     return 0
+
+
+def _wants_features(args: argparse.Namespace) -> bool:
+    """Whether a method that was named takes features of the whole backbone; deep ones go their own way."""
+    names = arguments.method_words(args)
+    return not names or any(get_method(name).info.input == "features" for name in names)
 
 
 def piece_line(piece: Piece) -> str:

@@ -19,33 +19,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_plugin(parser)
     parser.add_argument("--datasets", nargs="+", default=[], metavar="NAME", help="only these, with images where known")
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these; 'paper' means the twelve")
-    parser.add_argument("--bits", nargs="+", type=int, default=[], metavar="K", help="only these code lengths")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[], metavar="S", help="only these seeds")
+    parser.add_argument(
+        "--bits", nargs="+", type=arguments.number_from(1), default=[], metavar="K", help="only these code lengths"
+    )
+    parser.add_argument(
+        "--seeds", nargs="+", type=arguments.number_from(0), default=[], metavar="S", help="only these seeds"
+    )
     parser.add_argument("--force", action="store_true", help="draw everything again, changed or not")
 
 
 def run(args: argparse.Namespace) -> int:
     from benchmark.execution.store import Store
+    from benchmark.report.selection import read_records, selected
 
     arguments.load_plugins(args)
     arguments.check_results(args)
+    store = Store(args.results)
+    confined = any((args.datasets, args.methods, args.bits, args.seeds))
+    records = read_records(store)[0] if confined else []
     choices = arguments.dataset_choices(args, args.datasets)
     datasets = [choice.dataset for choice in choices]
     only: dict[str, Collection[Any]] = {
         "revisions": [dataset.revision for dataset in datasets],
-        "methods": _method_names(args.methods),
+        "methods": _method_names(args.methods, {record.cell["method"] for record in records}),
         "bits": args.bits,
         "seeds": args.seeds,
     }
-    write_report(args, Store(args.results), datasets, only={name: wanted for name, wanted in only.items() if wanted})
+    only = {name: wanted for name, wanted in only.items() if wanted}
+    if confined and not selected(records, only):
+        flags = ", ".join(f"--{name}" for name in ("datasets", "methods", "bits", "seeds") if getattr(args, name))
+        raise UsageError(f"report: no result in {args.results} has these {flags}; leave some out, or run them first")
+    write_report(args, store, datasets, only=only)
     return 0
 
 
-def _method_names(words: Sequence[str]) -> list[str]:
-    """Groups by their names; any other word as it is: a method may have results and no file any more."""
+def _method_names(words: Sequence[str], with_results: Collection[str]) -> list[str]:
+    """As `run` reads them; but a method may have results and no file any more."""
     from benchmark.execution.grid import method_names
 
-    found = [name for word in words for name in (method_names([word]) if word in ("paper", "all") else [word])]
+    found = [name for word in words for name in ([word] if word in with_results else method_names([word]))]
     return list(dict.fromkeys(found))
 
 

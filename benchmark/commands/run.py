@@ -15,7 +15,7 @@ from benchmark.commands.tune import tune
 
 if TYPE_CHECKING:
     from benchmark.execution.options import Options
-    from benchmark.execution.plan import Again, PlannedCell
+    from benchmark.execution.plan import PlannedCell
     from benchmark.execution.store import Store
 
 HELP = "run the grid (the default)"
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from benchmark.execution.plan import plan, to_run, without_rows
+    from benchmark.execution.plan import chosen_again, plan, to_run, without_rows
     from benchmark.execution.store import Store
 
     arguments.load_plugins(args)
@@ -51,24 +51,19 @@ def run(args: argparse.Namespace) -> int:
             return code
         grid = replace(grid, known=arguments.known_settings(args))
     planned = plan(grid, store)
-    todo = to_run(planned, again_of(args))
+    again = chosen_again(force=args.force, only_failed=args.only_failed, keep_failed=args.keep_failed)
+    todo = to_run(planned, again)
     _check_work(args, todo)
     _announce(planned, todo)
     if args.dry_run:
         for one in planned:
             print(f"{one.state:8}{one.key[:12]}  {one.cell.label}")
         return 0
-    code = carry_out(args, store, options, todo, without_rows(planned, store))
+    code = _run_todo(args, store, options, todo, without_rows(planned, store))
     failed_before = sum(p.state == "failed" for p in planned) if args.keep_failed else 0
     if not args.no_report and code != 130:
         write_report(args, store, [choice.dataset for choice in grid.choices], planned)
     return code or int(failed_before > 0)
-
-
-def again_of(args: argparse.Namespace) -> Again:
-    """The flag that says which cells run again."""
-    names: tuple[Again, ...] = ("force", "only_failed", "keep_failed")
-    return next((name for name in names if getattr(args, name)), "")
 
 
 def _check_work(args: argparse.Namespace, todo: Sequence[PlannedCell]) -> None:
@@ -108,7 +103,7 @@ def settings_lines(planned: Sequence[PlannedCell]) -> list[str]:
     ]
 
 
-def carry_out(
+def _run_todo(
     args: argparse.Namespace,
     store: Store,
     options: Options,

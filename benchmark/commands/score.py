@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json == "-":
         print(text)
         return 0
-    print(as_text(report))
+    print(score_text(report))
     if args.json:
         Path(args.json).write_text(text + "\n")
         print(f"\nall of it, with the curves: {args.json}")
@@ -178,7 +178,7 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and np.isnan(value) else value
 
 
-def as_text(report: Mapping[str, Any]) -> str:
+def score_text(report: Mapping[str, Any]) -> str:
     """The report for people."""
     found, curve, sizes = report["metrics"], report["curves"], report["sizes"]
     k = found["k"]

@@ -13,14 +13,15 @@ import ast
 import functools
 import hashlib
 import importlib.util
-import inspect
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmark.data.hashing import code_hash
+from benchmark.execution.notebook_code import notebook_code
 
 PACKAGE = Path(__file__).parent.parent
 DECISIVE = ("benchmark.deep", "benchmark.shallow", "benchmark.data", "benchmark.seeds", "benchmark.similarity")
@@ -32,8 +33,6 @@ COVERED = (  # by the weights, by the revision; or plumbing that cannot change a
     "benchmark.data.cache",
     "benchmark.data.hashing",
 )
-# Of a class: what does not decide numbers, or was put there by registration.
-UNTOLD = ("__dict__", "__weakref__", "__doc__", "__module__", "__init_subclass__", "__signature__", "__annotations__")
 SEEDS = "benchmark.seeds"  # where the seed comes from that every method is given
 PIPELINE = "benchmark.data.feature_cache"  # where features of images are made
 
@@ -71,7 +70,7 @@ def plugin_sources(plugin: type) -> dict[str, str]:
     """Module -> hash of its code, for all code that decides what a plugin's class computes."""
     file = getattr(sys.modules.get(plugin.__module__), "__file__", None)
     if file is None or plugin.__module__ == "__main__":
-        return {"plugin": _hash_of_class(plugin), **_seeds()}
+        return _sources_of_typed(plugin)
     return dict(_sources(Module(plugin.__module__, Path(file).resolve())))
 
 
@@ -82,39 +81,23 @@ def pipeline_sources() -> dict[str, str]:
     return {} if file is None else {PIPELINE: code_hash(file), **_reached(Module(PIPELINE, file))}
 
 
-def _hash_of_class(plugin: type) -> str:
-    """Of a class that was typed into a notebook or script, with all it uses of what was typed there: compiled code
-    and values. Comments, docstrings and places do not count."""
-    known: dict[int, str] = {}
-    return hashlib.sha256(repr(_described(plugin, known)).encode()).hexdigest()[:16]
+def _sources_of_typed(plugin: type) -> dict[str, str]:
+    """Of a class without a file: the class itself, and what the modules come to that it takes names from."""
+    code = notebook_code(plugin)
+    found = {"plugin": code.hash, **_seeds()}
+    for name in sorted(code.modules):
+        file = _piece(name) if _within(name, ("benchmark",)) else _file_of_own(name)
+        if file is not None:
+            found |= {name: code_hash(file), **_reached(Module(name, file))}
+    return found
 
 
-def _described(value: Any, known: dict[int, str]) -> Any:
-    """A value without addresses; of what was seen before, only its name."""
-    value = inspect.unwrap(getattr(value, "__func__", value)) if callable(value) else value
-    if id(value) in known:
-        return known[id(value)]
-    known[id(value)] = getattr(value, "__qualname__", "")
-    if isinstance(value, type) and value.__module__ == "__main__":
-        own = {name: one for name, one in vars(value).items() if name not in UNTOLD}
-        parameters = sorted(getattr(getattr(value, "info", None), "parameters", {}).items())
-        bases = [_described(base, known) for base in value.__bases__]
-        return "class", bases, repr(parameters), [(name, _described(own[name], known)) for name in sorted(own)]
-    code = value if inspect.iscode(value) else getattr(value, "__code__", None)
-    if code is not None:
-        return _described_code(code, getattr(value, "__globals__", {}), getattr(value, "__doc__", None), known)
-    if isinstance(value, (int, float, complex, str, bytes, tuple, frozenset, type(None))):
-        return repr(value)
-    if isinstance(value, (list, dict, set)):
-        return type(value).__name__, sorted(repr(one) for one in value)
-    return type(value).__qualname__, getattr(value, "__name__", "")
-
-
-def _described_code(code: Any, names: Mapping[str, Any], doc: str | None, known: dict[int, str]) -> Any:
-    constants = [_described(one, known) for one in code.co_consts if one != doc or one is None]
-    inner = [one.co_names for one in code.co_consts if inspect.iscode(one)]
-    used = sorted({name for part in (code.co_names, *inner) for name in part if name in names})
-    return code.co_code.hex(), code.co_names, constants, [(name, _described(names[name], known)) for name in used]
+def _file_of_own(name: str) -> Path | None:
+    """The file of a module that is neither installed nor Python's own: a helper beside the notebook."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    if file is None or Path(file).suffix != ".py" or {"site-packages", "dist-packages"} & set(Path(file).parts):
+        return None
+    return None if Path(file).is_relative_to(Path(os.__file__).parent) else Path(file).resolve()
 
 
 @functools.cache
@@ -173,6 +156,9 @@ def _defining(name: str, names: tuple[str, ...]) -> Iterator[str]:
         yield name
         return
     passed_on = _passed_on(Module(name, folder / "__init__.py")) if (folder / "__init__.py").is_file() else {}
+    if not names:  # `import benchmark.deep as deep`: any of them may be meant
+        yield name
+        yield from sorted(set(passed_on.values()))
     for one in names:
         if one in passed_on:
             yield from _defining(passed_on[one], (one,))

@@ -58,6 +58,15 @@ def _missing(cell: Cell, key: str, old: Record | None) -> PlannedCell:
     return PlannedCell(cell, key, "stale" if old and old.key != key else "todo", old)
 
 
+def chosen_again(*, force: bool, only_failed: bool, keep_failed: bool) -> Again:
+    """Of the three ways to choose among cells that have a record, the one that was asked for."""
+    ways: dict[Again, bool] = {"force": force, "only_failed": only_failed, "keep_failed": keep_failed}
+    asked = [name for name, wanted in ways.items() if wanted]
+    if len(asked) > 1:
+        raise UsageError(f"{' and '.join(asked)} contradict each other; give one of them")
+    return asked[0] if asked else ""
+
+
 def to_run(planned: Iterable[PlannedCell], again: Again = "") -> list[PlannedCell]:
     """The cells to run now."""
     wanted: dict[Again, tuple[State, ...]] = {

@@ -146,7 +146,7 @@ class Run:
         seen = set()
         for planned in cells:
             cell, choice = planned.cell, planned.cell.choice
-            need = (choice.spec, choice.backbone, cell.method.input)
+            need = (choice.spec, choice.backbone, cell.method.input, cell.method.takes_training)
             if need in seen or self.stop.is_set():
                 continue
             seen.add(need)

@@ -46,7 +46,7 @@ def run_cell(request: Request) -> Outcome:
     record = blank_record(request, info)
     outcome = Outcome(record)
     try:
-        _carry_out(request, info, outcome)
+        _compute(request, info, outcome)
     except (Exception, SystemExit) as error:
         record.status = status_of(error)
         record.error = recorded_error(error)
@@ -108,7 +108,7 @@ def use_threads(threads: int) -> None:
         sys.modules["torch"].set_num_threads(threads)
 
 
-def _carry_out(request: Request, info: MethodInfo, outcome: Outcome) -> None:
+def _compute(request: Request, info: MethodInfo, outcome: Outcome) -> None:
     check_code(info, request)
     record, seconds = outcome.record, outcome.record.seconds
     with _timed(seconds, "load"):
@@ -205,6 +205,8 @@ def held_out(splits: Splits, fold: tuple[int, int], cell: Mapping[str, Any]) -> 
 
 
 def _featured(dataset: HashDataset, splits: Splits, info: MethodInfo, request: Request) -> Splits:
+    if info.input == "images" and not info.takes_training:
+        return splits  # it asked for images; a profile's cut is for who is trained by a profile
     depth = request.profile.training.train if info.input == "images" else "hash"
     if request.backbone is None or depth == "all":
         return splits

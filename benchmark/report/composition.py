@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 from benchmark.execution.record import Record
 from benchmark.report import curve_figures, diagnostics_figures, score_tables, sensitivity_figures
+from benchmark.report.display_names import LONGEST_REASON, clean, unique_names
 from benchmark.report.drawing import Drawing, draw_figure
 from benchmark.report.headline import headline_words
-from benchmark.report.labels import LONGEST_REASON, clean, unique_names
 from benchmark.report.page import Page, write_page
 from benchmark.report.ranks import rank_figure, rank_table
 from benchmark.report.record_frame import frame_of, readable_rows

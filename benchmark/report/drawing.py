@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmark.data.hashing import code_hash
-from benchmark.report.labels import shortened
+from benchmark.report.display_names import shortened
 from benchmark.report.looks import COLUMN, FULL, HIGHLIGHT, highlight, look, matplotlib_settings
 from benchmark.report.table import frame_csv
 
@@ -60,7 +60,7 @@ def _as_bytes_digest(value: Any) -> str:
 def _drawing_code() -> str:
     """Of what decides how data become ink."""
     folder = Path(__file__).parent
-    code = [code_hash(folder / name) for name in ("drawing.py", "looks.py", "labels.py", "table.py")]
+    code = [code_hash(folder / name) for name in ("drawing.py", "looks.py", "display_names.py", "table.py")]
     return "".join([*code, hashlib.sha256(HIGHLIGHT.read_bytes()).hexdigest()])
 
 

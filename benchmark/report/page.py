@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.execution.record import Record
+from benchmark.report.display_names import LONGEST_REASON, clean
 from benchmark.report.drawing import Drawing
-from benchmark.report.labels import LONGEST_REASON, clean
 from benchmark.report.looks import look
 from benchmark.report.retrievals import TOP, Gallery
 from benchmark.report.table import Table, spread_text, to_latex

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from benchmark.execution.record import Record
-from benchmark.report.labels import (
+from benchmark.report.display_names import (
     LONGEST_REASON,
     UNNAMED,
     DatasetIdentity,

@@ -20,8 +20,8 @@ from benchmark.data.hashing import code_hash
 PACKAGE = Path(__file__).parents[1]
 MANIFEST = "manifest.json"
 OURS = re.compile(r"index\.html|tables/[a-z0-9][a-z0-9-]*\.(csv|md|tex)|figures/[a-z0-9][a-z0-9-]*\.(pdf|png|csv)")
-# Besides the report's own code: what turns records into scores, chances and statements.
-DECISIVE = ("report", "evaluation", "execution/record.py")
+# Besides the report's own code: what reads records and turns them into scores, chances and statements.
+DECISIVE = ("report", "evaluation", "execution/record.py", "execution/store.py", "labels.py", "arrays.py")
 
 
 @dataclass(frozen=True)

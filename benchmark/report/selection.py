@@ -8,7 +8,7 @@ from typing import Any
 from benchmark.errors import UsageError
 from benchmark.execution.record import Record
 from benchmark.execution.store import Store
-from benchmark.report.labels import LONGEST_REASON, clean
+from benchmark.report.display_names import LONGEST_REASON, clean
 
 # Name of a filter -> what of a record it looks at.
 FILTERS: dict[str, Callable[[Record], Any]] = {

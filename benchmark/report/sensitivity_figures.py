@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from benchmark.report.display_names import clean, slug
 from benchmark.report.drawing import Drawing
-from benchmark.report.labels import clean, slug
 from benchmark.report.looks import highlight
 from benchmark.report.sheets import DatasetColumn, Sheet, at_curve_bits, map_at, scored
 

@@ -12,12 +12,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from benchmark.report.labels import short_hash, unique_slugs
+from benchmark.report.display_names import clean, short_hash, unique_slugs
 from benchmark.report.looks import highlight, method_order
 from benchmark.report.record_frame import SETUP
 
 if TYPE_CHECKING:
     import pandas as pd
+
+LONGEST_SETTING = 40  # letters of parameters behind a title
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +131,20 @@ def _named(found: Sequence[Sheet]) -> list[Sheet]:
 
 
 def defaults(sheet: Sheet) -> Sheet:
-    """Only cells with default parameters: what ordinary tables show."""
-    return sheet.only(sheet.cells["params"] == "")
+    """What ordinary tables show: cells with default parameters; and where a method was run with other ones only, the
+    same everywhere, those, under a title that says so. What was swept has figures of its own."""
+    one_setting = sheet.cells.groupby("method")["params"].transform("nunique") == 1
+    cells = sheet.cells[(sheet.cells["params"] == "") | one_setting]
+    titles = [title + _setting(params) for title, params in zip(cells["title"], cells["params"], strict=True)]
+    return replace(sheet, cells=cells.assign(title=titles))
+
+
+def _setting(params: str) -> str:
+    """` (iterations=5)`; nothing where all parameters are the defaults."""
+    if not params:
+        return ""
+    told = ", ".join(f"{name}={value}" for name, value in json.loads(params).items())
+    return f" ({clean(told, LONGEST_SETTING)})"
 
 
 def main_sheet(sheet: Sheet) -> Sheet:

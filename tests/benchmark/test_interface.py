@@ -32,6 +32,13 @@ def test_the_table_holds_the_means_over_seeds(synthetic, fresh) -> None:
     assert table.isna().sum().sum() == 2
 
 
+def test_a_method_that_was_run_with_parameters_of_ones_own_is_in_the_table(synthetic, fresh) -> None:
+    """`run(..., set={"itq": {"iterations": 3}}).table()` had no row of it."""
+    synthetic.cell("itq", "nus-mini", 16, params={"iterations": 3})
+    synthetic.cell("lsh", "nus-mini", 16)
+    assert list(Results(synthetic.store).table().index) == ["ITQ (iterations=3)", "LSH"]
+
+
 def test_settings_that_may_not_be_compared_are_rows_apart(synthetic, fresh) -> None:
     synthetic.cell("itq", "nus-mini", 16)
     synthetic.cell("itq", "nus-mini", 16, profile="paper")
@@ -136,6 +143,15 @@ def test_a_script_needs_no_guard_and_may_define_its_methods(tmp_path: Path) -> N
     assert done.stdout.splitlines() == ["ran once"]
 
 
+def test_nor_does_what_is_typed_into_an_interpreter(tmp_path: Path) -> None:
+    """There is no file that another process could read, as in a notebook; the cell is given twice."""
+    lines = SCRIPT.replace('print("ran once")', 'print("done", found.frame()["map"].mean())')
+    done = run([sys.executable, "-"], input=lines + lines, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.splitlines()
+    assert first == second
+
+
 def test_what_cannot_be_sent_to_another_process_is_told_before_any_work(tmp_path: Path) -> None:
     text = SCRIPT.replace("class Typed:\n", "class Typed:\n    lock = __import__('threading').Lock()\n\n")
     (tmp_path / "script.py").write_text(text)
@@ -144,14 +160,53 @@ def test_what_cannot_be_sent_to_another_process_is_told_before_any_work(tmp_path
     assert not (tmp_path / "results").exists()
 
 
+def test_its_parameters_are_the_flags_of_a_run() -> None:
+    """All but those that make a report or only look: `results.report(...)` does that here."""
+    import inspect
+
+    from benchmark.commands.main import build_parser
+    from benchmark.interface import run as run_grid
+
+    command = build_parser("run").parse_args(["run"]).parser
+    flags = {
+        name[2:].replace("-", "_") for action in command._actions for name in action.option_strings if name[:2] == "--"
+    }
+    parameters = set(inspect.signature(run_grid).parameters)
+    assert flags - parameters == {"help", "dry_run", "no_report", "reports", "name"}
+    assert parameters - flags == {"quiet"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
         ({"methods": object}, "@register_method"),
         ({"methods": "nope"}, "unknown method"),
         ({"datasets": "nope"}, "unknown dataset"),
-        ({"params": {"itq": {"iterations": 3}}, "methods": "lsh"}, "not among"),
+        ({"set": {"itq": {"iterations": 3}}, "methods": "lsh"}, "not among"),
         ({"profile": "nope"}, "profile"),
+        ({"force": True, "keep_failed": True}, "contradict"),
+        ({"tune": True, "untuned": True}, "contradict"),
+        ({"tune": True, "tuned": "some.json"}, "contradict"),
+        ({"bits": 0}, "bits"),
+        ({"bits": "16"}, "bits"),
+        ({"bits": []}, "bits"),
+        ({"seeds": -1}, "seed"),
+        ({"timeout": -1}, "timeout"),
+        ({"jobs": 0}, "jobs"),
+        ({"threads": 0}, "threads"),
+        ({"memory": 0}, "memory"),
+        ({"methods": []}, "method"),
+        ({"datasets": []}, "data"),
+        ({"sweep": ("lsh",)}, "sweep"),
+        ({"set": {"lsh": 3}}, "lsh"),
+        ({"set": "lsh.scaling=none"}, "set"),
+        ({"plugin": "nowhere.py"}, "nowhere.py"),
+        ({"tuned": "nowhere.json"}, "nowhere.json"),
+        ({"data_root": "nowhere"}, "nowhere"),
+        ({"methods": 3}, "register_method"),
+        ({"datasets": 3}, "unknown dataset"),
+        ({"sweep": ("lsh", "scaling", "none")}, "sweep"),
+        ({"sweep": ("lsh", "scaling", [])}, "sweep"),
     ],
 )
 def test_bad_input_raises_before_any_work(tmp_path: Path, monkeypatch, arguments, word) -> None:
@@ -161,3 +216,38 @@ def test_bad_input_raises_before_any_work(tmp_path: Path, monkeypatch, arguments
     with pytest.raises(UsageError, match=word):
         benchmark.run(**({"datasets": "coco", "methods": "lsh", "bits": 8} | arguments))
     assert not (tmp_path / "results").exists()
+
+
+def test_a_class_that_only_derives_from_a_registered_one_is_refused(tmp_path: Path, monkeypatch) -> None:
+    """It has that one's name, and the results would be those of the other."""
+    import benchmark
+
+    class Mine(benchmark.get_method("itq")):  # type: ignore[misc]
+        pass
+
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="not the class that is registered as 'itq'"):
+        benchmark.run("coco", Mine, bits=8)
+
+
+def test_a_class_whose_name_was_taken_since_is_refused(tmp_path: Path, monkeypatch) -> None:
+    import benchmark
+    from benchmark.registry import methods
+
+    def made(number: int) -> type:
+        @benchmark.register_method("test-made", title="Made")
+        class Made:
+            def fit(self, train: benchmark.Split) -> None: ...
+
+            def encode(self, split: benchmark.Split) -> object:
+                return number
+
+        Made.__module__ = "__main__"
+        return Made
+
+    monkeypatch.chdir(tmp_path)
+    try:
+        with pytest.raises(UsageError, match="a name of its own"):
+            benchmark.run("coco", [made(number) for number in range(2)], bits=8)
+    finally:
+        methods._plugins.pop("test-made")

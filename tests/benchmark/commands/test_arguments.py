@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.commands import arguments
-from benchmark.commands.arguments import assignments, load_plugins, report_name, typed, whole_number
+from benchmark.commands.arguments import assignments, load_plugins, number_from, report_name, typed
 from benchmark.errors import UsageError
 
 
@@ -29,16 +29,16 @@ def test_bad_names_are_bad_for_every_command() -> None:
 @given(st.integers(-100, 100), st.integers(-5, 5))
 def test_whole_numbers_from_the_least_on(value: int, least: int) -> None:
     if value >= least:
-        assert whole_number(least)(str(value)) == value
+        assert number_from(least)(str(value)) == value
         return
     with pytest.raises(argparse.ArgumentTypeError, match=f"whole number of {least} or more"):
-        whole_number(least)(str(value))
+        number_from(least)(str(value))
 
 
 @pytest.mark.parametrize("text", ["", "two", "1.5", "1e3", "nan"])
 def test_what_is_no_whole_number_is_refused(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match=r"is not a whole number"):
-        whole_number(0)(text)
+        number_from(0)(text)
 
 
 @pytest.mark.parametrize(

@@ -65,3 +65,32 @@ def test_an_error_of_any_of_them_is_the_exit_code_and_the_others_are_told_of(
 def test_an_overlap_can_be_allowed(told: Told, overlapping: Path) -> None:
     assert told("--datasets", f"features:{overlapping}")[0] == 1
     assert told("--datasets", f"features:{overlapping}", "--allow-overlap")[0] == 0
+
+
+def test_it_tells_which_of_the_methods_decline_the_data_and_why(told: Told, sound: Path) -> None:
+    """--methods and --bits choose, as they do for a run."""
+    columns = np.load(sound)["train_features"].shape[1]
+    words = ("--datasets", f"features:{sound}", "--methods", "lsh", "pcah", "--bits", columns, columns + 1)
+    declined = [line for line in told(*words)[1].splitlines() if "declined" in line]
+    assert len(declined) == 1
+    assert declined[0].startswith(f"  declined by pcah at {columns + 1} bits: ")
+    assert "declined" not in told(*words[:-1])[1]
+    assert "declined" not in told("--datasets", f"features:{sound}")[1]
+
+
+def test_a_method_for_labels_declines_pairs(told: Told, tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(8, 4)).astype(np.float32)
+    arrays = {f"{part}_features": rows + at for at, part in enumerate(("train", "query", "database"))}
+    labels = {f"{part}_labels": np.arange(8) % 2 for part in ("query", "database")}
+    pairs = {"train_pairs": np.array([[0, 1], [0, 2]]), "train_similar": np.array([0, 1])}
+    np.savez(tmp_path / "some.npz", **arrays, **labels, **pairs)
+    _, text = told(f"pairs:{tmp_path / 'some.npz'}", "--methods", "all", "--bits", 4)
+    assert "  declined by sdh at 4 bits: learns from class labels" in text
+    assert "declined by ksh" not in text
+
+
+def test_an_unknown_method_is_told_before_any_work(told: Told, sound: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", f"features:{sound}", "--methods", "nope"]) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    assert "unknown method 'nope'" in err

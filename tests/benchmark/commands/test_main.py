@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +54,19 @@ def test_a_bug_keeps_its_traceback_and_is_called_one(
     last = err.splitlines()[-1]
     assert "bug of hashbench" in last
     assert last.endswith("python run_all.py list 'a b'")
+
+
+def test_a_warning_is_one_line_without_our_code(command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken plugin of some installed package was told with two lines of the registry's source."""
+
+    def run(args: Any) -> int:
+        print(warnings.formatwarning("plugin x cannot\nbe imported", UserWarning, "registry.py", 84), end="")
+        return 0
+
+    before = warnings.formatwarning
+    monkeypatch.setattr(list_command, "run", run)
+    assert command("list") == (0, "warning: plugin x cannot\\nbe imported\n", "")
+    assert warnings.formatwarning is before
 
 
 def test_an_interrupted_command(command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:

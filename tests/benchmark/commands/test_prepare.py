@@ -153,3 +153,12 @@ def test_lists_that_cannot_be_written_are_one_line(root, tmp_path, capsys):
     words = ["prepare", "coco", "--data-root", str(root), "--lists", str(tmp_path / "file"), "--no-features"]
     assert main([*words, *SMALL]) == 2
     assert "lists cannot be written there" in capsys.readouterr().err
+
+
+def test_features_are_made_for_the_methods_that_take_them(root, capsys):
+    words = ["prepare", "coco", "--data-root", str(root), *SMALL]
+    assert main([*words, "--methods", "dhn", "--bits", "8"]) == 0
+    assert "  features " not in capsys.readouterr().out
+    assert main([*words, "--methods", "dhn", "lsh", "--bits", "8"]) == 0
+    assert "  features " in capsys.readouterr().out
+    assert main([*words, "--methods", "nope"]) == 2

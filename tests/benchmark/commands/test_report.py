@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,28 @@ def test_a_file_where_a_folder_is_meant_is_a_sentence(synthetic, tmp_path: Path,
     words = ["report", "--results", str(synthetic.store.root), "--reports", str(tmp_path / "file")]
     assert main(words) == 2
     assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--methods", "nope"], "unknown method 'nope'"),
+        (["--methods", "sdh"], "no result in .* has these --methods"),
+        (["--bits", "7", "--seeds", "0"], "no result in .* has these --bits, --seeds"),
+        (["--datasets", "coco"], "no result in .* has these --datasets"),
+        (["--bits", "0"], "'0' is not a whole number"),
+    ],
+)
+def test_a_report_of_nothing_is_refused(synthetic, undrawn, tmp_path: Path, capsys, words, told) -> None:
+    """A word that was mistyped wrote an empty report, and called that a success."""
+    synthetic.cell("itq", "nus-mini", 16)
+    given = ["report", "--results", str(synthetic.store.root), "--reports", str(tmp_path / "reports")]
+    assert main([*given, *words]) == 2
+    assert re.search(told, capsys.readouterr().err)
+    assert not (tmp_path / "reports").exists()
+
+
+def test_a_method_that_has_results_and_no_file_any_more_can_be_named(synthetic, undrawn, tmp_path: Path) -> None:
+    synthetic.cell("long-gone", "nus-mini", 16)
+    words = ["report", "--results", str(synthetic.store.root), "--reports", str(tmp_path / "reports")]
+    assert main([*words, "--methods", "long-gone"]) == 0

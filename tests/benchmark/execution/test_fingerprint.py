@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from benchmark.data import hashing
 from benchmark.execution import fingerprint
 from benchmark.execution.fingerprint import canonical_json, digest, pipeline_sources, plugin_sources
-from benchmark.registry import get_dataset, get_method, methods
+from benchmark.registry import get_dataset, get_method
 from benchmark.seeds import derive_seed
 
 values = st.recursive(
@@ -177,50 +177,21 @@ def test_a_file_in_a_package_that_names_it_reaches_its_modules(package, monkeypa
     assert plugin_sources(module.M) != before
 
 
-TYPED = '''
-import numpy as np
-from benchmark import parameter, register_method
-
-SCALE = 2.0
-
-def helper(x):
-    """Doc."""
-    return x * SCALE
-
-@register_method("test-typed", title="Typed")
-class Typed:
-    """Doc."""
-    power: float = parameter(2.0, doc="of x")
-
-    def fit(self, train):
-        self.rows = [helper(x) for x in range(3)]
-
-    def encode(self, split):
-        return np.ones((len(split), self.bits), np.int8)
-'''
-
-
 @pytest.mark.parametrize(
-    ("old", "new", "same"),
+    ("line", "covered"),
     [
-        ("", "", True),
-        ('"""Doc."""', '"""Other."""', True),
-        ("def helper(x):", "def helper(x):  # why", True),
-        ("range(3)", "range(4)", False),
-        ("x * SCALE", "x + SCALE", False),
-        ("SCALE = 2.0", "SCALE = 3.0", False),
-        ("parameter(2.0", "parameter(3.0", False),
+        ("from benchmark.shallow import ProjectionMethod", "benchmark.shallow.scaling"),
+        ("from benchmark import shallow", "benchmark.shallow.scaling"),
+        ("import benchmark.shallow as room", "benchmark.shallow.scaling"),
+        ("import benchmark.shallow.scaling", "benchmark.shallow.scaling"),
+        ("from benchmark.shallow import *", "benchmark.shallow.scaling"),
+        ("from benchmark import LabelSimilarity", "benchmark.similarity"),
+        ("import benchmark", "benchmark.similarity"),
     ],
 )
-def test_a_class_typed_into_a_notebook_is_known_by_what_it_does(monkeypatch, old, new, same):
-    """With the functions and constants that it uses and that were typed there, too."""
-    hashes = []
-    for text in (TYPED, TYPED.replace(old, new) if old else TYPED):
-        namespace = {"__name__": "__main__"}
-        exec(text, namespace)
-        hashes.append(plugin_sources(namespace["Typed"]))
-        methods._plugins.pop("test-typed")
-    assert (hashes[0] == hashes[1]) == same
+def test_however_a_plugin_imports_a_room_it_is_covered(tmp_path, line, covered):
+    (tmp_path / "plain.py").write_text(f"{line}\n")
+    assert covered in dict(fingerprint._sources(fingerprint.Module("plain", tmp_path / "plain.py")))
 
 
 def test_seeds_depend_on_every_part():

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmark import Split, Splits, get_dataset, register_dataset
+from benchmark import Split, Splits, get_dataset, register_dataset, register_method
 from benchmark.deep.profile import load_profile
 from benchmark.execution.grid import DatasetChoice, Grid
 from benchmark.execution.options import Options
@@ -19,7 +19,7 @@ from benchmark.execution.request import Request
 from benchmark.execution.runner import request_for
 from benchmark.execution.store import Store
 from benchmark.execution.worker import GIVEN, checked_splits, held_out, prepare_data, run_cell
-from benchmark.registry import get_method
+from benchmark.registry import get_method, methods
 
 
 @pytest.fixture
@@ -134,6 +134,30 @@ def test_given_features_win_for_methods_on_features_and_the_record_says_so(reque
     assert splits.query.features.shape[1] == 8
     assert GIVEN in prepare_data(request).notes
     assert GIVEN in run_cell(request).record.audit["notes"]
+
+
+def test_a_method_on_images_without_training_gets_images_under_every_profile(request_of: Any) -> None:
+    """`check` gave it images; a run under `quick` gave it features cut out of a backbone, and it died of that."""
+
+    @register_method("test-pixels-only", title="X", input="images")
+    class PixelsOnlyMethod:
+        def fit(self, train: Split) -> None:
+            self.middle = np.median(self._rows(train), axis=0)
+
+        def encode(self, split: Split) -> np.ndarray:
+            return np.where(self._rows(split) > self.middle, 1, -1)
+
+        def _rows(self, split: Split) -> np.ndarray:
+            return np.stack([split.images[row].ravel()[: self.bits] for row in range(len(split))])
+
+    try:
+        request = request_of("coco-mini", "test-pixels-only", backbone="mini-cnn")
+        assert request.profile.training.train != "all"
+        info = PixelsOnlyMethod.info  # type: ignore[attr-defined]
+        _, splits, _ = checked_splits(info, request)
+        assert all(split.images is not None and split.features is None for split in splits.parts().values())
+    finally:
+        methods._plugins.pop("test-pixels-only")
 
 
 def test_folds_share_no_row_lose_none_and_have_every_class_alike() -> None:

@@ -87,6 +87,16 @@ def test_a_method_without_a_profile_stands_beside_the_one_profile_there_is(synth
     assert sorted(map(sorted, apart)) == [["dph"], ["hashnet"], ["itq"]]
 
 
+def test_a_method_with_one_setting_of_its_own_is_shown_under_it(synthetic) -> None:
+    """--set dph.gamma=2 left DPH out of every table of its own report."""
+    synthetic.cell("dph", "nus", 16, params={"gamma": 2, "mode": "authors"})
+    synthetic.cell("itq", "nus", 16)
+    for value in (1, 2):
+        synthetic.cell("ksh", "nus", 16, params={"anchors": value})
+    (only,) = sheets_of(synthetic)
+    assert set(defaults(only).cells["title"]) == {"DPH (gamma=2, mode=authors)", "ITQ"}
+
+
 def test_swept_cells_variants_and_data_apart_are_left_out_where_they_should_be(synthetic) -> None:
     for method, dataset, params in (
         ("dph", "nus", {}), ("dph", "nus", {"gamma": 2}), ("dph-f", "nus", {}), ("dph", "imagenet-balanced", {}),

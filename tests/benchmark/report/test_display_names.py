@@ -8,7 +8,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.report.labels import (
+from benchmark.report.display_names import (
     LONGEST,
     DatasetIdentity,
     DatasetNames,
