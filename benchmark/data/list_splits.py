@@ -23,7 +23,7 @@ from benchmark.data.cache import cache_dir, cache_name, read_note, tell, write_n
 from benchmark.data.given_files import is_regular_file, read_text
 from benchmark.data.hashing import file_hash, joined_hash, tree_hashes
 from benchmark.data.image_index import images_under
-from benchmark.data.images import ImageFiles
+from benchmark.data.images import ImageFiles, ReplacedImage
 from benchmark.data.label_width import check_width
 from benchmark.data.list_files import ListFile, read_list
 from benchmark.data.names import fault_of_name
@@ -191,7 +191,7 @@ def _damaged(root: Path, hashes: Mapping[str, str | None]) -> set[str]:
     if isinstance(known, list):
         return set(known)
     paths = list(hashes)
-    images = ImageFiles(root, paths)
+    images = ImageFiles(root, paths, known_hashes=list(hashes.values()))
     damaged = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # decoding frees the interpreter
         for start in range(0, len(paths), DECODED):
@@ -206,6 +206,8 @@ def _damaged(root: Path, hashes: Mapping[str, str | None]) -> set[str]:
 def _decodes(images: ImageFiles, row: int) -> bool:
     try:
         images[row]
+    except ReplacedImage:  # not broken: nothing may be remembered of it
+        raise
     except UsageError:
         return False
     return True

@@ -19,6 +19,7 @@ from benchmark.contracts import HashDataset, MethodInfo, Splits
 from benchmark.data.audit import Audit, audit
 from benchmark.data.cache import telling
 from benchmark.data.feature_cache import FeatureCut, FeatureSource, extract
+from benchmark.deep.backbones import weights_id
 from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
 from benchmark.evaluation.codes import health, pack
 from benchmark.evaluation.counting import EVALUATOR_VERSION, count
@@ -33,6 +34,7 @@ from benchmark.execution.task_process import tell_runner
 from benchmark.registry import get_dataset, get_method
 from benchmark.seeds import derive_seed
 
+SAME_FILES = "run again, with the same files everywhere and for as long as it runs"
 GIVEN = "features as given with the data set; its images were not used"
 
 
@@ -124,6 +126,7 @@ def _carry_out(request: Request, info: MethodInfo, outcome: Outcome) -> None:
     record.training = plain(dict(getattr(method, "history", None) or {}))
     with _timed(seconds, "encode"):
         codes = {name: method.encode(splits.parts()[name]) for name in ("query", "database")}
+    _check_weights(info, request)
     record.health = health(codes["database"])
     with _timed(seconds, "score"):
         _score(codes, splits, dataset, outcome, request.threads)
@@ -158,8 +161,15 @@ def checked_splits(info: MethodInfo, request: Request) -> tuple[HashDataset, Spl
 def _planned_dataset(request: Request) -> HashDataset:
     dataset = get_dataset(request.dataset, request.data_root, **request.dataset_parameters)
     here = data_parts(dataset, request.backbone, request.weights, request.partial_weights)
-    _compare("data", here, request, "run again, with the same files everywhere and for as long as it runs")
+    _compare("data", here, request, SAME_FILES)
     return dataset
+
+
+def _check_weights(info: MethodInfo, request: Request) -> None:
+    """A deep method reads its backbone's weights when it is fitted, after the data were looked at."""
+    if info.takes_training and request.backbone:
+        here = {"weights": weights_id(request.backbone, request.weights, request.partial_weights)}
+        _compare("data", here, request, SAME_FILES)
 
 
 def _compare(what: str, here: Mapping[str, Any], request: Request, remedy: str) -> None:
