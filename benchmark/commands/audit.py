@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
         with shown_progress():
             found = audit(choice.load(), choice.dataset.map_cutoff, args.allow_overlap)
             revision = choice.dataset.revision
-        print(f"{choice.dataset.name} (revision {revision[:12]})")
+        print(f"{choice.label} (revision {revision[:12]})")
         print(audit_text(found))
         code = max(code, int(bool(found.errors)))
     return code

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from benchmark.contracts import Family, HashDataset, MethodInfo, Splits, checked_value
+from benchmark.data.names import names_apart
 from benchmark.deep.profile import Profile, load_profile
 from benchmark.errors import UsageError
 from benchmark.evaluation.codes import MAX_BITS
@@ -39,6 +40,12 @@ class DatasetChoice:
     backbone: str | None = None
     weights: str | None = None
     partial_weights: bool = False
+    own_label: str = ""  # where another data set of this run has the same name
+
+    @property
+    def label(self) -> str:
+        """What it is called in this run, and nothing else is."""
+        return self.own_label or self.dataset.name
 
     @functools.cached_property
     def parts(self) -> dict[str, Any]:
@@ -133,7 +140,7 @@ class Cell:
         shown = "".join(f" {name}={value:.4g}" if isinstance(value, float) else f" {name}={value}"
                         for name, value in chosen.items())  # fmt: skip
         fold = f" fold {self.fold[0] + 1} of {self.fold[1]}" if self.fold else ""
-        return f"{self.method.name}{shown} {self.choice.dataset.name} {self.bits} bits seed {self.seed}{fold}"
+        return f"{self.method.name}{shown} {self.choice.label} {self.bits} bits seed {self.seed}{fold}"
 
 
 @functools.cache
@@ -151,7 +158,7 @@ class Tuned:
     def of(self, method: str, choice: DatasetChoice) -> Mapping[str, Any]:
         found = self.settings.get((method, choice.parts["dataset"]["revision"]))
         if found is None:
-            what = f"nothing was tuned for '{method}' on '{choice.dataset.name}' as it is now"
+            what = f"nothing was tuned for '{method}' on '{choice.label}' as it is now"
             raise UsageError(f"--tuned {self.source}: {what}; tune it too")
         return found
 
@@ -287,7 +294,8 @@ def choose_datasets(
         choices.append(DatasetChoice(spec, dataset, root, parameters, own, file, partial_weights))
     if faults:
         raise UsageError(" | ".join(faults))
-    return choices
+    labels = names_apart({choice.spec: choice.dataset.name for choice in choices})
+    return [replace(choice, own_label=labels[choice.spec]) for choice in choices]
 
 
 @contextlib.contextmanager
