@@ -151,6 +151,10 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
     "that is a folder": instead(lambda path: path.mkdir()),
     "that is a pipe": instead(lambda path: os.mkfifo(path)),
     "that is a link to itself": instead(lambda path: path.symlink_to(path.name)),
+    "whose words are one word": having(asked="features:x.npz"),
+    "whose error is a word": having(error="it broke"),
+    "whose times are a list": having(seconds=[1, 2]),
+    "whose provenance is nothing": having(provenance=None),
     "whose payload is gone": payload(lambda path: path.unlink()),
     "whose payload is cut short": payload(lambda path: path.write_bytes(path.read_bytes()[:100])),
     "whose payload lies elsewhere": lambda path: resealed(

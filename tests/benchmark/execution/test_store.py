@@ -323,7 +323,7 @@ def test_a_pipe_in_the_place_of_a_file_is_damage_and_no_wait(store: Store, place
 @pytest.mark.parametrize(
     ("change", "word"),
     [({"schema": 99}, "newer"), ({"schema": None}, "schema"), ({"cell": {}}, "cell"), ({"parts": {}}, "revision"),
-     ({"status": "fine"}, "status"), ({"metrics": {}}, "MAP"), ({"metrics": "good"}, "MAP"),
+     ({"status": "fine"}, "status"), ({"metrics": {}}, "MAP"), ({"metrics": "good"}, "its metrics is 'good'"),
      ({"cell": {"method": "m", "dataset": "d", "bits": "many", "seed": 0}}, "bits"),
      ({"payload": "hello"}, "payload"), ({"payload": {"file": "../x", "sha256": "", "bytes": 1}}, "payload")],
 )  # fmt: skip
