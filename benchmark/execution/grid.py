@@ -55,7 +55,7 @@ class DatasetChoice:
     def load(self) -> Splits:
         """The rows, for commands that look at them themselves."""
         with faults_of_plugins(self.spec, self.data_root):
-            return self.dataset.load()
+            return load_splits(self.dataset)
 
     @functools.cached_property
     def asked(self) -> dict[str, Any]:
@@ -67,6 +67,15 @@ class DatasetChoice:
             "weights": self.weights,
             "partial_weights": self.partial_weights,
         }
+
+
+def load_splits(dataset: HashDataset) -> Splits:
+    """The rows of a data set, which may be anybody's."""
+    splits: Any = dataset.load()
+    if not isinstance(splits, Splits):
+        kind = type(splits).__name__
+        raise UsageError(f"dataset '{dataset.name}': load() returned a {kind}, expected Splits(train, query, database)")
+    return splits
 
 
 def data_parts(dataset: HashDataset, backbone: str | None, weights: str | None, partial: bool) -> dict[str, Any]:
@@ -294,8 +303,16 @@ def choose_datasets(
         choices.append(DatasetChoice(spec, dataset, root, parameters, own, file, partial_weights))
     if faults:
         raise UsageError(" | ".join(faults))
+    _refuse_unused(choices, backbone=backbone, weights=weights)
     labels = names_apart({choice.spec: choice.dataset.name for choice in choices})
     return [replace(choice, own_label=labels[choice.spec]) for choice in choices]
+
+
+def _refuse_unused(choices: Sequence[DatasetChoice], **flags: str | None) -> None:
+    """A backbone, or weights, that no data set would use is a mistake, not a wish."""
+    for name, value in flags.items():
+        if value is not None and not any(choice.backbone for choice in choices):
+            raise UsageError(f"--{name} {value}: none of --datasets has images to use it on; leave it away")
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ from benchmark.evaluation.counting import EVALUATOR_VERSION, count
 from benchmark.evaluation.metrics import Scores, in_database_order, score_counts
 from benchmark.execution.dask_client import client_of
 from benchmark.execution.fingerprint import differences, plugin_sources
-from benchmark.execution.grid import data_parts
+from benchmark.execution.grid import data_parts, load_splits
 from benchmark.execution.provenance import peak_memory, provenance
 from benchmark.execution.record import Record, Status
 from benchmark.execution.request import Outcome, Request
@@ -35,6 +35,7 @@ from benchmark.registry import get_dataset, get_method
 from benchmark.seeds import derive_seed
 
 SAME_FILES = "run again, with the same files everywhere and for as long as it runs"
+ALL_OR_NONE = "give them for all splits, or for none to have them computed from the images"
 GIVEN = "features as given with the data set; its images were not used"
 
 
@@ -150,7 +151,7 @@ def checked_splits(info: MethodInfo, request: Request) -> tuple[HashDataset, Spl
     The audit is that of the rows as they came, images included; in a fold, that of the rows in play.
     """
     dataset = _planned_dataset(request)
-    raw = dataset.load()
+    raw = load_splits(dataset)
     splits = seen_splits(dataset, raw, info, request)
     _planned_dataset(request)
     audited = audit(splits if request.fold else raw, dataset.map_cutoff)
@@ -211,8 +212,11 @@ def _featured(dataset: HashDataset, splits: Splits, info: MethodInfo, request: R
     depth = request.profile.training.train if info.input == "images" else "hash"
     if request.backbone is None or depth == "all":
         return splits
-    if info.input == "features" and all(split.features is not None for split in splits.parts().values()):
+    lacking = [name for name, split in splits.parts().items() if split.features is None]
+    if info.input == "features" and not lacking:
         return replace(splits, notes=(*splits.notes, GIVEN))  # whoever gives features means them
+    if info.input == "features" and len(lacking) < len(splits.parts()):
+        raise UsageError(f"dataset '{dataset.name}' gives features, but none for {', '.join(lacking)}; {ALL_OR_NONE}")
     cut: FeatureCut = "trunk" if depth == "last" else "penultimate"
     source = FeatureSource(request.backbone, request.weights, cut, request.partial_weights)
     with client_of(request.scheduler, tell_runner) as client:

@@ -159,3 +159,25 @@ def test_given_features_win_for_methods_on_features_and_the_record_says_so(reque
     assert splits.query.features.shape[1] == 8
     assert GIVEN in prepare_data(request).notes
     assert GIVEN in run_cell(request).record.audit["notes"]
+
+
+def test_features_given_for_some_splits_only_are_not_silently_replaced(
+    request_of: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A10: they neither win nor lose."""
+    whole = Both.load
+
+    def some(self: Both) -> Splits:
+        splits = whole(self)
+        return replace(splits, query=replace(splits.query, features=None))
+
+    monkeypatch.setattr(Both, "load", some)
+    record = run_cell(request_of("test-both", backbone="mini-cnn")).record
+    assert record.status == "failed"
+    assert "gives features, but none for query" in record.error["message"]
+
+
+def test_a_data_set_that_loads_something_else_is_told(request_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Both, "load", lambda self: None)
+    record = run_cell(request_of("test-both", backbone="mini-cnn")).record
+    assert "load() returned a NoneType, expected Splits" in record.error["message"]
