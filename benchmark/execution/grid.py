@@ -365,6 +365,9 @@ def make_grid(
     """The grid of these names; a setting for a method that is not in it is a mistake, not a wish."""
     names = method_names(methods)
     lengths, numbers = _whole("bits", bits, 1, MAX_BITS), _whole("seeds", seeds, 0, MAX_SEED)
+    for what, given in {"datasets": choices, "methods": names, "bits": lengths, "seeds": numbers}.items():
+        if not given:
+            raise UsageError(f"{what}: none given, expected at least one")
     for flag, owner in [*(("--set", owner) for owner in params or {}), *([("--sweep", sweep[0])] if sweep else [])]:
         if owner not in names:
             raise UsageError(f"{flag} {owner}.…: method '{get_method(owner).info.name}' is not among --methods")
