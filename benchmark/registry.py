@@ -15,6 +15,7 @@ import functools
 import hashlib
 import importlib.util
 import inspect
+import os
 import re
 import sys
 import warnings
@@ -95,7 +96,8 @@ class Registry(Generic[T]):
 
     def _attempt(self, name: str, load: Callable[[], None]) -> None:
         try:
-            load()
+            with _surroundings_kept():
+                load()
         except UsageError as error:
             self.broken[name] = str(error)
             warnings.warn(f"{error}; all others work", stacklevel=4)
@@ -152,8 +154,27 @@ def _remedy(error: BaseException, file: Path | None) -> str:
     return "; a plugin file stands alone: make a package of it and its helpers (docs/add-a-method.md)"
 
 
+@contextlib.contextmanager
+def _surroundings_kept() -> Iterator[None]:
+    """Folder and environment stay as they were, whatever is imported: the cells of all other methods inherit them."""
+    environment, folder = dict(os.environ), os.open(".", os.O_RDONLY)
+    try:
+        yield
+    finally:
+        os.fchdir(folder)
+        os.close(folder)
+        if os.environ != environment:
+            os.environ.clear()
+            os.environ.update(environment)
+
+
 def load_plugin(path: str | Path) -> None:
     """Import one plugin file by its path; whatever it registers is then known."""
+    with _surroundings_kept():
+        _load_file(path)
+
+
+def _load_file(path: str | Path) -> None:
     path = Path(path).resolve()
     if not path.is_file():
         raise UsageError(f"plugin file {path} does not exist")
@@ -194,13 +215,16 @@ def _load_entry(entry: EntryPoint) -> None:
 
 
 def load_only(kind: Kind, name: str, source: str | Path | None, entry: str | None = None) -> Any:
-    """The class registered as `name`, of which `info.source` and `info.entry` are known; imports no other plugin."""
+    """The class registered as `name`, of which `info.source` and `info.entry` are known; imports no other plugin.
+
+    For a process that is the plugin's own: what it sets in the environment when it is imported stays set.
+    """
     registry: Registry[Any] = methods if kind == "method" else datasets
     if name not in registry._plugins:
         if entry is not None:
             _load_entry(EntryPoint(name, entry, f"hashbench.{kind}s"))
         elif source is not None:
-            load_plugin(source)
+            _load_file(source)
     if name not in registry._plugins:
         where = entry or source or "no file (it was defined interactively)"
         raise UsageError(f"{kind} '{name}' comes from {where}, which does not register it here")

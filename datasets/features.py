@@ -7,6 +7,7 @@ query_ids, database_ids, the rows' names, by which the audit finds duplicates an
 
 from __future__ import annotations
 
+import contextlib
 from functools import cached_property
 from pathlib import Path
 
@@ -52,7 +53,7 @@ class FeaturesFile(NamedDataset):
         note = cache_dir() / "checked" / f"features-{self.revision}"
         if not note.is_file():
             self.load()
-            with replacing(note) as temporary:
+            with contextlib.suppress(OSError), replacing(note) as temporary:  # without a cache it is only slower
                 temporary.write_text(self._path.name)
 
     def load(self) -> Splits:

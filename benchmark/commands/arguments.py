@@ -308,7 +308,8 @@ def known_settings(args: argparse.Namespace) -> list[TunedSettings]:
 def check_results(args: argparse.Namespace) -> None:
     """For who only reads results: there must be some place to read."""
     if not os.path.isdir(args.results):
-        raise UsageError(f"results folder {args.results} does not exist; name one by --results, or run something first")
+        fault = "is no folder" if os.path.lexists(args.results) else "does not exist"
+        raise UsageError(f"results folder {args.results} {fault}; name one by --results, or run something first")
 
 
 def options_of(args: argparse.Namespace) -> Options:

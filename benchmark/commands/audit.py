@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
             splits = choice.load()
             found = audit(splits, choice.dataset.map_cutoff, args.allow_overlap)
             revision = choice.dataset.revision
-        print(f"{choice.dataset.name} (revision {revision[:12]})")
+        print(f"{choice.label} (revision {revision[:12]})")
         print(audit_text(found))
         for line in declined_lines(args, splits.train):
             print(line)

@@ -33,7 +33,7 @@ from benchmark.conformance import (
     recipe_of,
 )
 from benchmark.errors import UsageError
-from benchmark.registry import dataset_class, datasets, load_plugin, methods
+from benchmark.registry import Kind, dataset_class, datasets, load_only, load_plugin, methods
 
 if TYPE_CHECKING:
     from benchmark.execution.supervise import Ending
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
 class Plugin:
     """Something to check: "method" or "dataset", its name and its title."""
 
-    kind: str
+    kind: Kind
     name: str
     title: str
 
@@ -241,7 +241,7 @@ def _checked(request: CheckRequest) -> None:
     assert plugin is not None
     assert file is not None
     if request.file is not None:
-        load_plugin(request.file)
+        load_only(plugin.kind, plugin.name, request.file)
 
     def report(row: CheckResult) -> None:
         with file.open("a") as rows:

@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _prepare(choice: DatasetChoice, args: argparse.Namespace) -> int:
     dataset: Any = choice.dataset
-    print(f"{dataset.name}: {dataset.title} ({dataset.protocol})")
+    print(f"{choice.label}: {dataset.title} ({dataset.protocol})")
     if dataset.protocol == "published lists":
         _show_lists(dataset, None)
     else:

@@ -96,7 +96,7 @@ def settings_lines(planned: Sequence[PlannedCell]) -> list[str]:
     for cell in (one.cell for one in planned):
         by_request = cell.profile.name.endswith("-untuned")
         if cell.settings == "defaults" and not by_request and search_space(cell.method, cell.profile.training):
-            untuned.setdefault(cell.choice.dataset.name, set()).add(cell.method.name)
+            untuned.setdefault(cell.choice.label, set()).add(cell.method.name)
     return [
         f"note: settings of {', '.join(sorted(names))} were not tuned for {dataset}; add --tune"
         for dataset, names in untuned.items()

@@ -53,7 +53,8 @@ def draw_lists(dataset: str, identity: Mapping[str, Any], make: Callable[[], Dra
                 if not are_whole(folder):
                     write_lists(folder, make(), parts)
         except OSError as error:
-            raise UsageError(f"lists cannot be kept in {folder}: {error.strerror or error}") from None
+            reason = error.strerror or error
+            raise UsageError(f"lists cannot be kept in {folder}: {reason}; set HASHBENCH_CACHE to another") from None
     return {part: folder / f"{part}.txt" for part in PARTS}
 
 

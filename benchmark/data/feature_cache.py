@@ -51,8 +51,18 @@ class FeatureSource:
     cut: FeatureCut = "penultimate"
     partial: bool = False  # whether the weights may be for a part of it only
 
-    def load(self) -> Backbone:
-        return load_backbone(self.backbone, self.weights, self.partial)
+    @property
+    def weights_id(self) -> str:
+        """What identifies the weights, whatever their file is called."""
+        return weights_id(self.backbone, self.weights, self.partial)
+
+    def load(self, planned: str) -> Backbone:
+        """The backbone with the weights of that identity: their file may have been replaced meanwhile, and another
+        may lie under the same path on another machine."""
+        backbone = load_backbone(self.backbone, self.weights, self.partial)
+        if self.weights_id != planned:
+            raise UsageError(f"weights {self.weights} are not what they were when features were begun; run again")
+        return backbone
 
 
 @dataclass(frozen=True)
@@ -82,7 +92,11 @@ def extract(
     A training image that is a database image too is computed once. Broken images are UsageErrors that name
     the file and its list line. Features that the splits have already are replaced: whoever calls this has
     decided that the images go first.
+
+    Rows are only ever computed from the bytes, and by the weights, that the folder is named for, here and on every
+    worker: a table outlives the moment in which a file was another.
     """
+    planned = source.weights_id
     folder = feature_folder(dataset, splits, source, cache)
     unique = _unique_images(splits, dataset.name)
     table = _open_table(folder, len(unique.places))
@@ -91,7 +105,8 @@ def extract(
             table = _open_table(folder, len(unique.places))  # another process may have finished meanwhile
             if table is None:
                 with _torch_threads(threads):
-                    made = _chunks_on(client, unique, source) if client else _chunks(unique, source, workers)
+                    here = source, planned
+                    made = _chunks_on(client, unique, *here) if client else _chunks(unique, *here, workers)
                     table = _make_table(folder, len(unique.places), made, f"features of {source.backbone}")
     parts: dict[str, Any] = {
         name: split.with_features(_take(table, unique.positions[name])) for name, split in splits.parts().items()
@@ -115,7 +130,7 @@ def feature_folder(dataset: HashDataset, splits: Splits, source: FeatureSource, 
         "version": CACHE_VERSION,
         "revision": dataset.revision,
         "rows": _rows_hash(splits),
-        "weights": weights_id(backbone, source.weights, source.partial),
+        "weights": source.weights_id,
         "cut": source.cut if has_last(backbone) else "penultimate",
         "transform": transform_of(backbone).as_dict(),
         "code": [object_hash(read_image, as_rgb, Transform, _features), code_hash(Path(backbones.__file__))],
@@ -219,11 +234,11 @@ def _make_table(folder: Path, total: int, made: Chunks, what: str) -> np.ndarray
     return _assemble(folder, [done[start] for start in starts], total)
 
 
-def _chunks(unique: _UniqueImages, source: FeatureSource, workers: int | None) -> Chunks:
+def _chunks(unique: _UniqueImages, source: FeatureSource, planned: str, workers: int | None) -> Chunks:
     """Computed here, in order; decoding runs ahead over the borders of chunks."""
 
     def made(missing: list[int]) -> Iterator[tuple[int, np.ndarray]]:
-        backbone, places = source.load(), unique.places
+        backbone, places = source.load(planned), unique.places
         wanted = np.concatenate([places[start : start + CHUNK] for start in missing] or [places[:0]])
         batches = _features(backbone, source.cut, decoded(unique.images, wanted, backbone.transform, workers))
         for start in missing:
@@ -236,7 +251,7 @@ def _chunks(unique: _UniqueImages, source: FeatureSource, workers: int | None) -
     return made
 
 
-def _chunks_on(client: Any, unique: _UniqueImages, source: FeatureSource) -> Chunks:
+def _chunks_on(client: Any, unique: _UniqueImages, source: FeatureSource, planned: str) -> Chunks:
     """Computed by the workers of a Dask cluster, in whatever order; a few are under way at a time."""
 
     def made(missing: list[int]) -> Iterator[tuple[int, np.ndarray]]:
@@ -246,7 +261,7 @@ def _chunks_on(client: Any, unique: _UniqueImages, source: FeatureSource) -> Chu
         running, started, most = as_completed(loop=client.loop), {}, 2 * max(1, sum(client.nthreads().values()))
         for start in missing:
             wanted = unique.places[start : start + CHUNK]
-            future = client.submit(_chunk, images, wanted, source, pure=False)
+            future = client.submit(_chunk, images, wanted, source, planned, pure=False)
             started[future.key] = start
             running.add(future)
             if running.count() >= most:
@@ -258,9 +273,9 @@ def _chunks_on(client: Any, unique: _UniqueImages, source: FeatureSource) -> Chu
     return made
 
 
-def _chunk(images: list[Images], wanted: np.ndarray, source: FeatureSource) -> np.ndarray:
+def _chunk(images: list[Images], wanted: np.ndarray, source: FeatureSource, planned: str) -> np.ndarray:
     """On a worker: one chunk, in the same batches as anywhere."""
-    backbone = source.load()
+    backbone = source.load(planned)
     return np.concatenate(list(_features(backbone, source.cut, decoded(images, wanted, backbone.transform, 0))))
 
 

@@ -118,6 +118,8 @@ def _open(path: Path) -> Any:
     need_file("features file", path)
     try:
         stored = np.load(path, allow_pickle=False)
+    except PermissionError as error:
+        raise UsageError(f"features file {path} cannot be read: {error.strerror}") from None
     except Exception as error:  # numpy raises whatever its zip or header parser raises
         raise UsageError(f"features file {path} is no npz file: {error}") from None
     if not isinstance(stored, np.lib.npyio.NpzFile):

@@ -2,11 +2,15 @@
 
 Which files there are is decided elsewhere (`benchmark.data.list_splits`); turning batches into tensors is the
 backbone's part. A file that cannot be decoded is an error that names the file and the list line that asked for
-it. The orientation tag of a camera is ignored, as in the literature. PIL is imported when the first image is.
+it, and so is one whose bytes are no longer those that its data set's revision speaks of: it may be replaced while
+a run goes on, and another may lie under the same path on another machine. The orientation tag of a camera is
+ignored, as in the literature. PIL is imported when the first image is.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import threading
 import warnings
 from collections.abc import Sequence
@@ -31,26 +35,44 @@ _OPENING = threading.Lock()  # warning filters belong to the process; decoding i
 MAX_PIXELS = 64_000_000  # beyond any photograph in these data sets; a small file that claims more is a bomb
 
 
-def read_image(path: Path, where: str = "") -> np.ndarray:
-    """The file as (height, width, 3) uint8; grey, palette and CMYK become RGB, transparency is dropped."""
+class ReplacedImage(UsageError):
+    """An image that is not the one its hash was taken of."""
+
+
+def read_image(path: Path, where: str = "", sha256: str | None = None) -> np.ndarray:
+    """The file as (height, width, 3) uint8; grey, palette and CMYK become RGB, transparency is dropped.
+
+    With `sha256`, its bytes must have that hash; else ReplacedImage.
+    """
     from PIL import Image, UnidentifiedImageError
 
     place = f"{where}: " if where else ""
     need_file(f"{place}image", path)  # a pipe would wait for ever
     try:
+        data = path if sha256 is None else _known_bytes(path, place, sha256)
         with _OPENING, warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            opened = Image.open(path, formats=FORMATS)
+            opened = Image.open(data, formats=FORMATS)
         with opened as image:
             if image.width * image.height > MAX_PIXELS:
                 raise Image.DecompressionBombError
             return np.asarray(as_rgb(image))
+    except ReplacedImage:
+        raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise UsageError(f"{place}image {path} has over {MAX_PIXELS // 10**6} million pixels, refused") from None
     except UnidentifiedImageError:
         raise UsageError(f"{place}image {path} is no image that can be read ({', '.join(FORMATS)})") from None
     except (OSError, SyntaxError, ValueError, EOFError) as error:
         raise UsageError(f"{place}image {path} is broken: {error}") from None
+
+
+def _known_bytes(path: Path, place: str, sha256: str) -> io.BytesIO:
+    """The bytes that are hashed are those that are decoded: nothing can be replaced in between."""
+    data = path.read_bytes()
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise ReplacedImage(f"{place}image {path} is not what it was when its data set was read; run again")
+    return io.BytesIO(data)
 
 
 def as_rgb(image: Image.Image) -> Image.Image:
@@ -76,7 +98,8 @@ class ImageFiles:
         return len(self.paths)
 
     def __getitem__(self, index: int, /) -> np.ndarray:
-        return read_image(self.root / self.paths[index], self.where(index))
+        known = self.__dict__.get("hashes", self.known_hashes)  # nobody has all hashed for the sake of one image
+        return read_image(self.root / self.paths[index], self.where(index), None if known is None else known[index])
 
     def where(self, index: int) -> str:
         """The list line that asked for this image."""

@@ -23,7 +23,7 @@ from benchmark.data.cache import cache_dir, cache_name, read_note, tell, write_n
 from benchmark.data.given_files import is_regular_file, read_text
 from benchmark.data.hashing import file_hash, joined_hash, tree_hashes
 from benchmark.data.image_index import images_under
-from benchmark.data.images import ImageFiles
+from benchmark.data.images import ImageFiles, ReplacedImage
 from benchmark.data.label_width import check_width
 from benchmark.data.list_files import ListFile, read_list
 from benchmark.data.names import fault_of_name
@@ -118,18 +118,23 @@ class ListSplits:
         return digest.hexdigest()
 
     def check(self) -> None:
-        """Raise UsageError where a list is malformed or missing, or an image is missing."""
+        """Raise UsageError where a list is malformed or missing, or an image is missing or may not be read."""
         if self.database_missing:
             raise UsageError(self.database_missing)
         self._width()
-        paths = self.paths
-        total = sum(map(len, paths.values()))
-        missing = [(part, row) for part in PARTS for row, path in enumerate(paths[part]) if path is None]
+        self._need(self.paths, "have no image")
+        if not self.skip_broken:  # else they are left out with all that do not decode
+            self._need({part: self._content(part) for part in PARTS}, "have an image that cannot be read")
+
+    def _need(self, found: Mapping[str, Sequence[str | None]], fault: str) -> None:
+        """UsageError that counts the rows without a value, and names the first."""
+        total = sum(map(len, found.values()))
+        missing = [(part, row) for part in PARTS for row, value in enumerate(found[part]) if value is None]
         if missing and not (self.skip_broken and len(missing) < total):
             part, row = missing[0]
             rows = self.lists[part]
             raise UsageError(
-                f"{self.dataset}: {len(missing):,} of {total:,} list rows have no image under {self.root}, the first "
+                f"{self.dataset}: {len(missing):,} of {total:,} list rows {fault} under {self.root}, the first "
                 f"is {rows.path} line {rows.lines[row]}: {rows.entries[row]}; {self.remedy}"
                 + ("" if self.skip_broken or len(missing) == total else ", or leave them out by --skip-broken")
             )
@@ -191,7 +196,7 @@ def _damaged(root: Path, hashes: Mapping[str, str | None]) -> set[str]:
     if isinstance(known, list):
         return set(known)
     paths = list(hashes)
-    images = ImageFiles(root, paths)
+    images = ImageFiles(root, paths, known_hashes=list(hashes.values()))
     damaged = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # decoding frees the interpreter
         for start in range(0, len(paths), DECODED):
@@ -206,6 +211,8 @@ def _damaged(root: Path, hashes: Mapping[str, str | None]) -> set[str]:
 def _decodes(images: ImageFiles, row: int) -> bool:
     try:
         images[row]
+    except ReplacedImage:  # not broken: nothing may be remembered of it
+        raise
     except UsageError:
         return False
     return True

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path, PurePath
 
 from benchmark.errors import UsageError
 
@@ -38,3 +40,28 @@ def file_title(what: str, path: Path, stem: bool = False) -> str:
     """What people's own data is called: the name of its folder, or of its file without the suffix."""
     path = Path(os.path.realpath(path)) if not stem else path
     return check_name(what, (path.stem if stem else path.name) or "root")
+
+
+def names_apart(names: Mapping[str, str]) -> dict[str, str]:
+    """What was asked for (`features:/a/feats.npz`) -> a name that nothing else here has: its own, or as much of its
+    path as tells it apart (`a/feats`), and of which kind it is where the paths are the same."""
+    found = dict(names)
+    for name in [name for name, count in Counter(names.values()).items() if count > 1]:
+        alike = {spec: _folders(spec) for spec, own in names.items() if own == name}
+        found |= _told_apart(alike, name)
+    return found
+
+
+def _folders(spec: str) -> tuple[str, ...]:
+    return tuple(part for part in PurePath(spec.partition(":")[2]).parent.parts if part != "/")
+
+
+def _told_apart(parents: Mapping[str, tuple[str, ...]], name: str) -> dict[str, str]:
+    for depth in range(1 + max(map(len, parents.values()))):
+        endings = {spec: "/".join([*parts[max(0, len(parts) - depth) :], name]) for spec, parts in parents.items()}
+        kinds = {spec: f"{spec.partition(':')[0]}:{ending}" for spec, ending in endings.items()}
+        for told in (endings, kinds):
+            if len(set(told.values())) == len(told):
+                return {spec: "".join(c if c.isprintable() else ascii(c)[1:-1] for c in one)
+                        for spec, one in told.items()}  # fmt: skip
+    return {spec: spec for spec in parents}

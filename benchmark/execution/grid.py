@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from benchmark.contracts import Family, HashDataset, MethodInfo, Splits, checked_value
+from benchmark.data.names import names_apart
 from benchmark.deep.profile import Profile, load_profile
 from benchmark.errors import UsageError
 from benchmark.evaluation.codes import MAX_BITS
@@ -40,6 +41,12 @@ class DatasetChoice:
     backbone: str | None = None
     weights: str | None = None
     partial_weights: bool = False
+    own_label: str = ""  # where another data set of this run has the same name
+
+    @property
+    def label(self) -> str:
+        """What it is called in this run, and nothing else is."""
+        return self.own_label or self.dataset.name
 
     @functools.cached_property
     def parts(self) -> dict[str, Any]:
@@ -49,7 +56,7 @@ class DatasetChoice:
     def load(self) -> Splits:
         """The rows, for commands that look at them themselves."""
         with faults_of_plugins(self.spec, self.data_root):
-            return self.dataset.load()
+            return load_splits(self.dataset)
 
     @functools.cached_property
     def asked(self) -> dict[str, Any]:
@@ -61,6 +68,15 @@ class DatasetChoice:
             "weights": self.weights,
             "partial_weights": self.partial_weights,
         }
+
+
+def load_splits(dataset: HashDataset) -> Splits:
+    """The rows of a data set, which may be anybody's."""
+    splits: Any = dataset.load()
+    if not isinstance(splits, Splits):
+        kind = type(splits).__name__
+        raise UsageError(f"dataset '{dataset.name}': load() returned a {kind}, expected Splits(train, query, database)")
+    return splits
 
 
 def data_parts(dataset: HashDataset, backbone: str | None, weights: str | None, partial: bool) -> dict[str, Any]:
@@ -137,7 +153,7 @@ class Cell:
         shown = "".join(f" {name}={value:.4g}" if isinstance(value, float) else f" {name}={value}"
                         for name, value in chosen.items())  # fmt: skip
         fold = f" fold {self.fold[0] + 1} of {self.fold[1]}" if self.fold else ""
-        return f"{self.method.name}{shown} {self.choice.dataset.name} {self.bits} bits seed {self.seed}{fold}"
+        return f"{self.method.name}{shown} {self.choice.label} {self.bits} bits seed {self.seed}{fold}"
 
 
 @functools.cache
@@ -200,7 +216,7 @@ def _chosen(grid: Grid, info: MethodInfo, choice: DatasetChoice, bits: int) -> C
     revision = str(choice.parts["dataset"]["revision"])
     chosen = choose(grid.known, info.name, revision, training_id(grid.profile), bits)
     for file in (one.source for one in grid.known if one.source and chosen.origin == "defaults"):
-        what = f"nothing was tuned for '{info.name}' on '{choice.dataset.name}' as it is now"
+        what = f"nothing was tuned for '{info.name}' on '{choice.label}' as it is now"
         raise UsageError(f"--tuned {file}: {what}; tune it too")
     return chosen
 
@@ -288,7 +304,16 @@ def choose_datasets(
         choices.append(DatasetChoice(spec, dataset, root, parameters, own, file, partial_weights))
     if faults:
         raise UsageError(" | ".join(faults))
-    return choices
+    _refuse_unused(choices, backbone=backbone, weights=weights)
+    labels = names_apart({choice.spec: choice.dataset.name for choice in choices})
+    return [replace(choice, own_label=labels[choice.spec]) for choice in choices]
+
+
+def _refuse_unused(choices: Sequence[DatasetChoice], **flags: str | None) -> None:
+    """A backbone, or weights, that no data set would use is a mistake, not a wish."""
+    for name, value in flags.items():
+        if value is not None and not any(choice.backbone for choice in choices):
+            raise UsageError(f"--{name} {value}: none of --datasets has images to use it on; leave it away")
 
 
 @contextlib.contextmanager
@@ -346,6 +371,9 @@ def make_grid(
     """
     names = method_names(methods)
     lengths, numbers = _whole("bits", bits, 1, MAX_BITS), _whole("seeds", seeds, 0, MAX_SEED)
+    for what, given in {"datasets": choices, "methods": names, "bits": lengths, "seeds": numbers}.items():
+        if not given:
+            raise UsageError(f"{what}: none given, expected at least one")
     for flag, owner in [*(("--set", owner) for owner in params or {}), *([("--sweep", sweep[0])] if sweep else [])]:
         if owner not in names:
             raise UsageError(f"{flag} {owner}.…: method '{get_method(owner).info.name}' is not among --methods")

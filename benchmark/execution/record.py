@@ -22,6 +22,9 @@ OLD_ARRAYS = {
 }
 
 
+MAPPINGS = ("asked", "titles", "metrics", "seconds", "health", "audit", "training", "provenance")
+
+
 class Unreadable(ValueError):
     """A record that is whole but not one we know how to read: fields missing, or a newer schema."""
 
@@ -108,8 +111,12 @@ def _check(record: Record) -> None:
     data = record.parts.get("dataset") if isinstance(record.parts, Mapping) else None
     if not isinstance(data, Mapping) or "revision" not in data:
         raise Unreadable("its parts lack the data set's revision")
-    metrics = record.metrics if isinstance(record.metrics, Mapping) else {}
-    if record.ok and not isinstance(metrics.get("map"), (int, float)):
+    for name in MAPPINGS:
+        if not isinstance(getattr(record, name), Mapping):
+            raise Unreadable(f"its {name} is {getattr(record, name)!r}, expected names with values")
+    if not isinstance(record.error, Mapping | None):
+        raise Unreadable(f"its error is {record.error!r}, expected names with values")
+    if record.ok and not isinstance(record.metrics.get("map"), (int, float)):
         raise Unreadable("it is ok but its metrics have no MAP")
 
 

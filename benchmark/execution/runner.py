@@ -150,31 +150,31 @@ class Run:
             if need in seen or self.stop.is_set():
                 continue
             seen.add(need)
-            self.progress.note(f"preparing {choice.dataset.name} for methods on {cell.method.input}")
+            self.progress.note(f"preparing {choice.label} for methods on {cell.method.input}")
             # Features are made while no cell runs, so by all cores, whatever a cell may use.
             request = request_for(planned, self.store, self.options)
             request = replace(request, threads=usable_cores(), scheduler=scheduler)
-            step = functools.partial(self._working, f"preparing {choice.dataset.name}")
+            step = functools.partial(self._working, f"preparing {choice.label}")
             step("", 0, None)
             ending = supervise(prepare_data, request, Limits(memory=self.options.memory), None, self.stop, step)
             if ending.status == "ok":
                 self._prepared(choice, ending.value)
             elif ending.status != "interrupted":  # its cells will tell the same, each in its record
-                self.progress.note(f"preparing {choice.dataset.name} failed: {ending.message}")
+                self.progress.note(f"preparing {choice.label} failed: {ending.message}")
 
     def _working(self, task: str, what: str, done: int, total: int | None) -> None:
         self.progress.working(f"{task}: {what}" if what else task, done, total)
 
     def _prepared(self, choice: DatasetChoice, found: Prepared) -> None:
         if found.errors and not self.options.allow_overlap:
-            raise UsageError(f"{choice.dataset.name}: {'; '.join(found.errors)}")
+            raise UsageError(f"{choice.label}: {'; '.join(found.errors)}")
         for note in found.notes:
-            self.progress.note(f"{choice.dataset.name}: {note}")
+            self.progress.note(f"{choice.label}: {note}")
         if found.arrays:
             try:
                 self.store.save_dataset(choice.parts["dataset"]["revision"], found.arrays)
             except OSError as error:
-                self.progress.note(f"{choice.dataset.name}: its labels could not be stored: {error}")
+                self.progress.note(f"{choice.label}: its labels could not be stored: {error}")
 
     def _pass(self, cells: Sequence[PlannedCell], place: Place, at_once: int) -> list[PlannedCell]:
         pool = joblib.Parallel(n_jobs=at_once, prefer="threads", return_as="generator_unordered")

@@ -210,16 +210,33 @@ class Store:
                 if not _fault(folder, stem):
                     sound += folder == self.cells
                     continue
-                with self.lock(prefix + stem) as mine:  # a run may have been at it while we read
+                with self._lock_where_we_may(prefix + stem) as mine:  # a run may have been at it while we read
                     fault = _fault(folder, stem) if mine else None
                     if fault:
                         faults.append(f"{folder.name}/{stem}: {fault}")
-                    if fault and quarantine and not isinstance(fault, Foreign):
-                        self.set_aside(stem, folder)
-                    else:
+                    aside = fault and quarantine and not isinstance(fault, Foreign) and self._moved(stem, folder)
+                    if not aside:
                         left += fault is not None
                         sound += fault is None and folder == self.cells
         return Verdict(sound, faults, left)
+
+    @contextlib.contextmanager
+    def _lock_where_we_may(self, key: str) -> Iterator[bool]:
+        """As `lock`; in results that we may only read, what is damaged is to be named all the same."""
+        with contextlib.ExitStack() as stack:
+            try:
+                mine = stack.enter_context(self.lock(key))
+            except OSError:
+                mine = True
+            yield mine
+
+    def _moved(self, stem: str, folder: Path) -> bool:
+        """Whether a damaged record could be set aside."""
+        try:
+            self.set_aside(stem, folder)
+        except OSError:
+            return False
+        return True
 
     def set_aside(self, stem: str, folder: Path | None = None) -> None:
         """Move a damaged record and its payload to quarantine/: the record first, that it never lacks its payload."""

@@ -94,7 +94,7 @@ class Search:
 
     @property
     def title(self) -> str:
-        return f"{self.info.name} on {self.choice.dataset.name} at {self.bits} bits"
+        return f"{self.info.name} on {self.choice.label} at {self.bits} bits"
 
     def try_also(self, settings: Sequence[Setting], most: int) -> None:
         """Add settings that were not tried yet, up to so many trials in all."""
@@ -129,7 +129,7 @@ class Search:
         tried = [one.setting for one in self.trials]
         return {
             "method": self.info.name,
-            "dataset": self.choice.dataset.name,
+            "dataset": self.choice.label,
             "revision": str(self.choice.parts["dataset"]["revision"]),
             "bits": self.bits,
             "profile": self.grid.profile.name,

@@ -19,6 +19,7 @@ from benchmark.contracts import HashDataset, MethodInfo, Splits
 from benchmark.data.audit import Audit, audit
 from benchmark.data.cache import telling
 from benchmark.data.feature_cache import FeatureCut, FeatureSource, extract
+from benchmark.deep.backbones import weights_id
 from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
 from benchmark.evaluation.codes import health, pack
 from benchmark.evaluation.counting import EVALUATOR_VERSION, count
@@ -26,7 +27,7 @@ from benchmark.evaluation.metrics import Scores, in_database_order, score_counts
 from benchmark.execution.dask_client import client_of
 from benchmark.execution.diagnosis import doubts, remedy
 from benchmark.execution.fingerprint import differences, plugin_sources
-from benchmark.execution.grid import data_parts, sets_training
+from benchmark.execution.grid import data_parts, load_splits, sets_training
 from benchmark.execution.provenance import peak_memory, provenance
 from benchmark.execution.record import Record, Status
 from benchmark.execution.request import Outcome, Request
@@ -34,6 +35,8 @@ from benchmark.execution.task_process import tell_runner
 from benchmark.registry import get_dataset, get_method
 from benchmark.seeds import derive_seed, generator
 
+SAME_FILES = "run again, with the same files everywhere and for as long as it runs"
+ALL_OR_NONE = "give them for all splits, or for none to have them computed from the images"
 GIVEN = "features as given with the data set; its images were not used"
 
 
@@ -125,6 +128,7 @@ def _compute(request: Request, info: MethodInfo, outcome: Outcome) -> None:
     record.training = plain(dict(getattr(method, "history", None) or {}))
     with _timed(seconds, "encode"):
         codes = {name: method.encode(splits.parts()[name]) for name in ("query", "database")}
+    _check_weights(info, request)
     record.health = health(codes["database"])
     found = doubts(record.training, record.health)
     rate = getattr(getattr(method, "training", None), "learning_rate", None)
@@ -152,7 +156,7 @@ def checked_splits(info: MethodInfo, request: Request) -> tuple[HashDataset, Spl
     The audit is that of the rows as they came, images included; in a fold, that of the rows in play.
     """
     dataset = _planned_dataset(request)
-    raw = dataset.load()
+    raw = load_splits(dataset)
     splits = seen_splits(dataset, raw, info, request)
     _planned_dataset(request)
     audited = audit(splits if request.fold else raw, dataset.map_cutoff)
@@ -163,8 +167,15 @@ def checked_splits(info: MethodInfo, request: Request) -> tuple[HashDataset, Spl
 def _planned_dataset(request: Request) -> HashDataset:
     dataset = get_dataset(request.dataset, request.data_root, **request.dataset_parameters)
     here = data_parts(dataset, request.backbone, request.weights, request.partial_weights)
-    _compare("data", here, request, "run again, with the same files everywhere and for as long as it runs")
+    _compare("data", here, request, SAME_FILES)
     return dataset
+
+
+def _check_weights(info: MethodInfo, request: Request) -> None:
+    """A deep method reads its backbone's weights when it is fitted, after the data were looked at."""
+    if info.takes_training and request.backbone:
+        here = {"weights": weights_id(request.backbone, request.weights, request.partial_weights)}
+        _compare("data", here, request, SAME_FILES)
 
 
 def _compare(what: str, here: Mapping[str, Any], request: Request, remedy: str) -> None:
@@ -210,8 +221,11 @@ def _featured(dataset: HashDataset, splits: Splits, info: MethodInfo, request: R
     depth = request.profile.training.train if info.input == "images" else "hash"
     if request.backbone is None or depth == "all":
         return splits
-    if info.input == "features" and all(split.features is not None for split in splits.parts().values()):
+    lacking = [name for name, split in splits.parts().items() if split.features is None]
+    if info.input == "features" and not lacking:
         return replace(splits, notes=(*splits.notes, GIVEN))  # whoever gives features means them
+    if info.input == "features" and len(lacking) < len(splits.parts()):
+        raise UsageError(f"dataset '{dataset.name}' gives features, but none for {', '.join(lacking)}; {ALL_OR_NONE}")
     cut: FeatureCut = "trunk" if depth == "last" else "penultimate"
     source = FeatureSource(request.backbone, request.weights, cut, request.partial_weights)
     with client_of(request.scheduler, tell_runner) as client:

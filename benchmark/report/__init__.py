@@ -31,7 +31,7 @@ def render(
     Nothing is done when records, report code and arguments are those of last time and every file is as it was
     written; of the figures only the changed ones are redrawn.
     """
-    from benchmark.report.report_files import Manifest, code_digest, remove_old
+    from benchmark.report.report_files import Manifest, code_digest, make_way, remove_old
     from benchmark.report.selection import read_records, selected
 
     shown, out = Path(out) / "index.html", Path(out).resolve()  # helpers that draw may stand in another folder
@@ -46,6 +46,7 @@ def render(
         return shown
     from benchmark.report.composition import compose_report
 
+    make_way(out)
     known = Manifest() if force else before
     files, figures = compose_report(
         store, records, out, stale=stale, known=known, at_hand=at_hand, faults=faults, only=only

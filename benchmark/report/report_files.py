@@ -2,7 +2,8 @@
 
 A report folder holds index.html, tables/ and figures/, and a manifest with the size and sha256 of each of them. The
 manifest is a note to ourselves, not an order: whatever it says, only files of our own naming inside the folder are
-ever removed, and a file counts as up to date only if it still has the content it was written with.
+ever removed, and a file counts as up to date only if it still has the content it was written with. What bears one of
+our names and is no plain file is neither read nor written through.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import stat
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmark.data.given_files import is_regular_file
 from benchmark.data.hashing import code_hash
 
 PACKAGE = Path(__file__).parents[1]
@@ -35,6 +38,8 @@ class Manifest:
     @classmethod
     def read(cls, out: Path) -> Manifest:
         """The manifest of a report folder; an empty one where there is none that can be used."""
+        if not is_regular_file(out / MANIFEST):
+            return cls()
         try:
             raw = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
             files, figures = raw.get("files"), raw.get("figures")
@@ -66,9 +71,10 @@ class Manifest:
 
 def _same_size(path: Path, about: Mapping[str, Any]) -> bool:
     try:
-        return path.stat().st_size == about.get("bytes")
+        status = path.stat()
     except OSError:
         return False
+    return stat.S_ISREG(status.st_mode) and status.st_size == about.get("bytes")
 
 
 def _about(path: Path) -> dict[str, Any]:
@@ -79,9 +85,22 @@ def _about(path: Path) -> dict[str, Any]:
 def remove_old(out: Path, names: Iterable[str]) -> None:
     """Remove files that an earlier report made and this one has not: ours by name, and really inside the folder."""
     for name in names:
-        path = out / name
-        if OURS.fullmatch(name) and path.parent.resolve() == out.resolve() / Path(name).parent:
-            path.unlink(missing_ok=True)  # of a link, the link
+        if OURS.fullmatch(name) and _is_inside(out, name):
+            (out / name).unlink(missing_ok=True)  # of a link, the link
+
+
+def make_way(out: Path) -> None:
+    """Remove what has taken a name of ours and is no plain file: a pipe would be waited for, and through a link
+    somebody else's file would be overwritten."""
+    for path in [path for pattern in ("*", "tables/*", "figures/*") for path in out.glob(pattern)]:
+        name, kind = path.relative_to(out).as_posix(), path.lstat().st_mode
+        ours = (name == MANIFEST or OURS.fullmatch(name)) and _is_inside(out, name)
+        if ours and not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
+            path.unlink()
+
+
+def _is_inside(out: Path, name: str) -> bool:
+    return (out / name).parent.resolve() == out.resolve() / Path(name).parent
 
 
 def code_digest(package: Path = PACKAGE) -> str:

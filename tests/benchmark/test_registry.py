@@ -1,5 +1,6 @@
 """Plugins by name, from folders, files and entry points; errors that name the thing and the remedy."""
 
+import os
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -135,6 +136,20 @@ def test_a_plugin_that_breaks_halfway_leaves_nothing_registered(tmp_path):
     with pytest.raises(UsageError, match="halfway"):
         load_plugin(path)
     assert "test-half" not in methods._plugins
+
+
+RESTLESS = "import os; os.chdir('/'); os.environ['RESTLESS'] = 'yes'; os.environ.pop('STAYS', None)" + PLUGIN
+
+
+def test_a_plugin_moves_nobody_but_itself(tmp_path, monkeypatch):
+    """Folder and environment of the run are those of every cell; only its own cell keeps what a plugin sets."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STAYS", "yes")
+    monkeypatch.delenv("RESTLESS", raising=False)
+    load_plugin(write(tmp_path / "restless.py", "test-restless", RESTLESS))
+    assert (os.getcwd(), os.environ.get("STAYS"), os.environ.get("RESTLESS")) == (str(tmp_path), "yes", None)
+    load_only("method", "test-alone", write(tmp_path / "alone.py", "test-alone", RESTLESS))
+    assert os.environ["RESTLESS"] == "yes"
 
 
 def test_a_plugin_loaded_by_one_that_breaks_is_not_lost(tmp_path):

@@ -314,9 +314,10 @@ def called_apart(words: Sequence[str], **more: Any) -> tuple[int, str, str]:
 
 
 def found_in(folder: Path) -> dict[str, tuple[int, int]]:
-    """Everything below a folder, with its kind and its size."""
+    """Everything below a folder, with its kind and its size; but for what Python keeps of a plugin that it compiled."""
     found = {}
     for current, below, files in os.walk(folder):
+        below[:] = [name for name in below if name != "__pycache__"]
         for name in (*below, *files):
             status = os.lstat(os.path.join(current, name))
             size = 0 if stat.S_ISDIR(status.st_mode) else status.st_size

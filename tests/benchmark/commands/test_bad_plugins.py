@@ -100,6 +100,8 @@ PLUGINS = [
     bad("plugin: a data set whose check fails", run("--plugin m.py", datasets=["mine"]), "mine",
         dataset(check="raise KeyError('no luck')"), apart=True),
     bad("plugin: a data set that does not load", "audit mine --plugin m.py", "no rows today", dataset(), apart=True),
+    *(bad(f"plugin: a data set that loads {name}", "audit mine --plugin m.py", "expected Splits", dataset(load=load),
+          apart=True) for name, load in {"nothing": "pass", "a list": "return [1, 2, 3]"}.items()),
     *(fine(f"plugin: preparation names its cause, {name}",
            "run --plugin m.py --datasets mine --methods lsh --bits 8 --no-report", "no rows today", dataset(load=load),
            code=1, apart=True)

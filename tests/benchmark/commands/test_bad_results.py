@@ -7,6 +7,7 @@ import csv
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,7 @@ PLACES = [
           "/proc/none") for command in ("run for true", "tune")),
     *(bad(f"{command}: results that are not there", [*READERS[command], "--results", "nowhere"], "nowhere")
       for command in ("verify", "report", "why")),
+    bad("verify: results that are a file", "verify --results x.npz", "is no folder"),
     bad("compare: A is not there", "compare nowhere published", "nowhere"),
     bad("compare: B is not there", "compare results nowhere", "nowhere", finished()),
     bad("compare: an empty folder", "compare things published", "things", folder("things")),
@@ -151,6 +153,10 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
     "that is a folder": instead(lambda path: path.mkdir()),
     "that is a pipe": instead(lambda path: os.mkfifo(path)),
     "that is a link to itself": instead(lambda path: path.symlink_to(path.name)),
+    "whose words are one word": having(asked="features:x.npz"),
+    "whose error is a word": having(error="it broke"),
+    "whose times are a list": having(seconds=[1, 2]),
+    "whose provenance is nothing": having(provenance=None),
     "whose payload is gone": payload(lambda path: path.unlink()),
     "whose payload is cut short": payload(lambda path: path.write_bytes(path.read_bytes()[:100])),
     "whose payload lies elsewhere": lambda path: resealed(
@@ -186,6 +192,11 @@ DAMAGED = [
       for name, change in DAMAGES.items() if "payload" not in name),
     fine("verify: says that a schema is newer", "verify --keep", "schema", damaged(having(schema=99)), code=1),
     fine("verify: says what is missing", "verify --keep", "metrics", damaged(without("metrics")), code=1),
+    fine("verify: damage that cannot be set aside", "verify", "1 sound records, 1 damaged: 1 left in place",
+         damaged(DAMAGES["cut short"]), text("results/quarantine", "a file"), code=1),
+    fine("verify: damage where nothing can be locked", "verify --keep", "1 sound records, 1 damaged: 1 left in place",
+         damaged(DAMAGES["cut short"]), lambda place: shutil.rmtree(place.path("results/locks"), ignore_errors=True),
+         text("results/locks", "a file"), code=1),
     fine("verify: foreign files beside records", "verify", "2 sound records", finished(),
          text("results/cells/README.md", "mine"), text("results/notes.txt", "mine"), folder("results/cells/d")),
     fine("report: a manifest of another shape", "report", "index.html", damaged(DAMAGES["empty"], only=True),

@@ -349,6 +349,10 @@ WEIGHTS = [
         PICTURES,
     ),
     bad("backbone of 5,000 characters", run(["--backbone", LONG], datasets=["folder:d"]), "nnnnn", PICTURES),
+    *(bad(f"a {flag} that no data set uses", run([f"--{flag}", value]), f"--{flag} {value}: none of --datasets")
+      for flag, value in {"backbone": "alexnet", "weights": "nowhere.pth"}.items()),
+    fine("a backbone that one of two data sets uses",
+         run("--backbone mini-cnn", datasets=["features:x.npz", "folder:d"]), "2 cells", PICTURES),
     bad("prepare with an unknown backbone", "prepare folder:d --backbone nope", "nope", PICTURES),
     weights("not there", "nowhere.pth"),
     weights("in small letters", "imagenet1k_v1"),
@@ -368,7 +372,7 @@ WEIGHTS = [
     weights("not finite", "w.npz", npz("w.npz", **{"features.0.bias": np.full(64, np.nan, np.float32)})),
     weights("cut short", "w.npz", npz("w.npz", a=np.zeros(1000)), cut("w.npz")),
     weights("for the miniature", "w.npz", npz("w.npz", a=np.zeros(3)), more="--backbone mini-cnn", told="mini-cnn"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", cases([*FLAGS, *COMMANDS, *NAMES, *OPTIONS, *PARAMETERS, *PROFILES, *WEIGHTS]))

@@ -381,3 +381,44 @@ def test_a_cache_without_room_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(features.np, "save", full)
     with pytest.raises(UsageError, match=r"features cannot be kept in .*: No space left on device; make room"):
         extract(DATASET, make(pictures(31)), TINY, cache=tmp_path / "f", workers=0)
+
+
+def saved(folder, array):
+    folder.mkdir(exist_ok=True)
+    for row, image in enumerate(array):
+        Image.fromarray(image).save(folder / f"{row}.png")
+
+
+def filed(folder):
+    """Thirty rows of files: the splits as a data set gives them, whose revision has seen every byte."""
+    paths = {"train": range(20, 30), "query": range(5), "database": range(5, 30)}
+    images = {part: ImageFiles(folder, [f"{row}.png" for row in rows]) for part, rows in paths.items()}
+    return Splits(**{part: Split(images=found, ids=[*found.paths]) for part, found in images.items()})
+
+
+def test_pictures_replaced_while_features_are_made_leave_no_wrong_table(tmp_path, monkeypatch):
+    """The table would wait under the name of the pictures as they were, for whoever puts them back."""
+    array, folder = pictures(30), tmp_path / "pictures"
+    saved(folder, array)
+    whole = features._write_chunk
+
+    def replaced(*chunk):
+        saved(folder, pictures(30, seed=1))
+        return whole(*chunk)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(features, "_write_chunk", replaced)
+        with pytest.raises(UsageError, match="is not what it was"):
+            extract(DATASET, filed(folder), TINY, cache=tmp_path / "f", workers=0)
+    saved(folder, array)
+    found = extract(DATASET, filed(folder), TINY, cache=tmp_path / "f", workers=0)
+    np.testing.assert_allclose(found.database.features, slow_features(array)[5:], atol=1e-5)
+
+
+def test_weights_replaced_while_features_are_made_leave_no_wrong_table(tmp_path, monkeypatch):
+    """Also: another file under the same path on the worker that computes a chunk."""
+    told = iter(["as planned", "as planned", "another"])
+    monkeypatch.setattr(features, "weights_id", lambda *_: next(told))
+    with pytest.raises(UsageError, match="not what they were when features were begun"):
+        extract(DATASET, make(pictures(31)), FeatureSource("tiny", "w.pth"), cache=tmp_path / "f", workers=0)
+    assert not list((tmp_path / "f").rglob("*.npy"))

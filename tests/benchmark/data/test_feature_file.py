@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,18 @@ def test_what_is_asked_for_is_read_and_nothing_else(tmp_path: Path) -> None:
         FeatureFile.read(tmp_path / "f.npz", ["a", "c", "d"])
     with pytest.raises(UsageError, match="array pickled: cannot be read"):
         FeatureFile.read(tmp_path / "f.npz", ["pickled"])
+
+
+def test_a_file_that_may_not_be_read_is_not_called_a_wrong_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    np.savez(tmp_path / "f.npz", a=np.arange(3))
+    monkeypatch.setattr(np, "load", refused)  # by no rights of a file, which a test as root would not feel
+    with pytest.raises(UsageError, match=r"f\.npz cannot be read: Permission denied$"):
+        FeatureFile.read(tmp_path / "f.npz", ["a"])
 
 
 def test_one_bare_array_is_no_features_file(tmp_path: Path) -> None:

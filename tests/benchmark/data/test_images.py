@@ -1,14 +1,17 @@
 """Images: every kind of file becomes RGB or one clear line; the transform is the papers'."""
 
+import hashlib
 import io
+import pickle
 import struct
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from benchmark.data.images import ImageFiles, Transform, read_image
+from benchmark.data.images import ImageFiles, ReplacedImage, Transform, read_image
 from benchmark.errors import UsageError
 
 COLOUR = np.full((6, 8, 3), (200, 30, 90), np.uint8)
@@ -98,3 +101,17 @@ def test_normalisation_is_per_channel():
     expected = (np.array([200, 30, 90]) / 255 - transform.mean) / transform.std
     np.testing.assert_allclose(found[0, :, 0, 0].numpy(), expected, rtol=1e-6)
     assert COLOUR[0, 0, 0] == 200
+
+
+def test_an_image_that_was_replaced_is_not_taken_for_the_one_that_was_hashed(tmp_path):
+    """A run goes on for hours, and another machine may have another file under the same path."""
+    Image.fromarray(COLOUR).save(tmp_path / "a.png")
+    images, early = (ImageFiles(tmp_path, ["a.png"], "list file train.txt", np.array([7])) for _ in range(2))
+    assert images.hashes[0] == hashlib.sha256((tmp_path / "a.png").read_bytes()).hexdigest()
+    sent = pickle.loads(pickle.dumps(images))
+    assert np.array_equal(images[0], COLOUR)
+    Image.fromarray(COLOUR + 1).save(tmp_path / "a.png")
+    for one in (images, sent, replace(early, known_hashes=images.hashes)):
+        with pytest.raises(ReplacedImage, match=r"^list file train.txt line 7: image .*a.png is not what it was"):
+            one[0]
+    assert np.array_equal(early[0], COLOUR + 1)  # nobody has asked what it was

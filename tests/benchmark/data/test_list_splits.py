@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
+from benchmark.data.images import ReplacedImage
 from benchmark.data.list_files import read_list
 from benchmark.data.list_splits import ListSplits, find_lists, read_class_names
 from benchmark.errors import UsageError
@@ -36,3 +38,19 @@ def test_lists_of_different_formats_or_widths_do_not_mix(tmp_path):
     files["query"].write_text("b.jpg 0 1 0\n")
     with pytest.raises(UsageError, match=r"query.txt line 1 has 3 labels, expected 2 as in"):
         ListSplits("x", (tmp_path,), files).load()
+
+
+def test_a_picture_replaced_while_broken_ones_are_looked_for_is_not_remembered_as_broken(tmp_path, monkeypatch):
+    monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
+    for row in range(3):
+        Image.new("RGB", (4, 4), (row, 0, 0)).save(tmp_path / f"{row}.png")
+    files = {name: tmp_path / f"{name}.txt" for name in ("train", "query", "database")}
+    for row, path in enumerate(files.values()):
+        path.write_text(f"{row}.png 0\n")
+    splits = ListSplits("x", (tmp_path,), files, skip_broken=True)
+    assert len(splits.hashes) == 3
+    Image.new("RGB", (4, 4), (99, 0, 0)).save(tmp_path / "1.png")
+    with pytest.raises(ReplacedImage, match=r"1\.png is not what it was"):
+        splits.load()
+    Image.new("RGB", (4, 4), (1, 0, 0)).save(tmp_path / "1.png")
+    assert [len(rows) for rows in ListSplits("x", (tmp_path,), files, skip_broken=True).broken.values()] == [0, 0, 0]

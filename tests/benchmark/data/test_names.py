@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.data.names import check_name, fault_of_name, file_title
+from benchmark.data.names import check_name, fault_of_name, file_title, names_apart
 from benchmark.errors import UsageError
 
 
@@ -45,3 +45,19 @@ def test_data_is_called_as_its_file_or_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert file_title("folder", Path(".")) == tmp_path.name
     assert file_title("folder", Path("/")) == "root"
+
+
+@pytest.mark.parametrize(
+    ("specs", "names", "apart"),
+    [
+        (["features:/d/a.npz", "features:/d/b.npz", "coco"], ["a", "b", "coco"], ["a", "b", "coco"]),
+        (["features:/a/f.npz", "features:/b/f.npz", "coco"], ["f", "f", "coco"], ["a/f", "b/f", "coco"]),
+        (["features:/a/x/f.npz", "features:/b/x/f.npz"], ["f", "f"], ["a/x/f", "b/x/f"]),
+        (["features:/f.npz", "features:/b/c/d/f.npz"], ["f", "f"], ["f", "d/f"]),
+        (["folder:/d/f", "lists:/d/f"], ["f", "f"], ["folder:f", "lists:f"]),
+        (["features:/d/f.npz", "features:/d/f.npy"], ["f", "f"], ["features:/d/f.npz", "features:/d/f.npy"]),
+        (["features:/a\nb/f.npz", "features:/c/f.npz"], ["f", "f"], ["a\\nb/f", "c/f"]),
+    ],
+)
+def test_no_two_data_sets_of_a_run_have_one_name(specs, names, apart):
+    assert names_apart(dict(zip(specs, names, strict=True))) == dict(zip(specs, apart, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +97,26 @@ def test_a_data_root_that_cannot_be_looked_at() -> None:
 def test_an_empty_backbone_is_no_wish_for_the_default(tiny: Path) -> None:
     with pytest.raises(UsageError, match="--backbone ''"):
         choose_datasets([f"features:{tiny}"], backbone="")
+
+
+@pytest.mark.parametrize("empty", ["datasets", "methods", "bits", "seeds"])
+def test_a_grid_of_nothing_is_a_mistake(tiny: Path, empty: str) -> None:
+    """A2: from Python it ran, and its results were all that others had left in the folder."""
+    given: dict[str, Any] = {"datasets": choose_datasets([f"features:{tiny}"]), "methods": ["itq"], "bits": [8]}
+    given |= {"seeds": [0], empty: []}
+    with pytest.raises(UsageError, match=f"^{empty}: none given, expected at least one$"):
+        make_grid(*given.values(), "quick")
+
+
+def test_cells_on_data_sets_of_one_name_are_told_apart_by_everything_but_their_keys(tiny: Path, tmp_path: Path) -> None:
+    """A2: a run printed two lines of one label, and nobody could say which number was whose."""
+    paths = [tmp_path / folder / "feats.npz" for folder in "ab"]
+    for path in paths:
+        path.parent.mkdir()
+        shutil.copyfile(tiny, path)
+    both, alone = choose_datasets([f"features:{path}" for path in paths]), choose_datasets([f"features:{paths[0]}"])
+    found = cells(make_grid(both, ["itq"], [8], [0], "quick"))
+    assert [cell.label for cell in found] == ["itq a/feats 8 bits seed 0", "itq b/feats 8 bits seed 0"]
+    (single,) = cells(make_grid(alone, ["itq"], [8], [0], "quick"))
+    assert single.label == "itq feats 8 bits seed 0"
+    assert single.parts == found[0].parts  # who else is in a run changes no key

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from benchmark.execution.record import GOOD, OLD_ARRAYS, SCHEMA_VERSION, Record, Status, Unreadable, arrays_of
+from benchmark.execution.record import GOOD, MAPPINGS, OLD_ARRAYS, SCHEMA_VERSION, Record, Status, Unreadable, arrays_of
 
 HISTORY = Path(__file__).parents[2] / "history"
 CELL = {"method": "itq", "dataset": "nus", "bits": 16, "seed": 0}
@@ -59,6 +59,10 @@ def test_a_field_of_another_version_is_passed_over() -> None:
         ({"parts": {"dataset": "nus"}}, "its parts lack the data set's revision"),
         ({"metrics": {}}, "it is ok but its metrics have no MAP"),
         ({"metrics": {"map": "0.5"}}, "it is ok but its metrics have no MAP"),
+        ({"metrics": [0.5]}, "its metrics is [0.5], expected names with values"),
+        ({"asked": "features:x.npz"}, "its asked is 'features:x.npz', expected names with values"),
+        ({"provenance": None}, "its provenance is None, expected names with values"),
+        ({"error": "it broke"}, "its error is 'it broke', expected names with values"),
     ],
 )
 def test_what_cannot_be_read_says_why(changes: dict[str, Any], words: str) -> None:
@@ -83,6 +87,8 @@ def test_whatever_is_stored_is_read_or_unreadable() -> None:
             continue
         assert found.status in get_args(Status)
         assert found.revision == "r1"
+        assert all(isinstance(getattr(found, name), dict) for name in MAPPINGS)
+        assert isinstance(found.reason, str)
         read += 1
     assert read  # of a key nothing is asked here
 

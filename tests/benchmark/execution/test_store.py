@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -152,6 +153,19 @@ def test_verify_sets_damage_aside(store: Store) -> None:
     assert not store.has_dataset("revision")
     assert len(list((store.root / "quarantine").iterdir())) == 6
     assert store.verify().faults == []
+
+
+@pytest.mark.parametrize("closed", ["quarantine", "locks"])
+def test_verify_names_damage_that_it_may_not_touch(store: Store, closed: str) -> None:
+    """E: in results that are somebody else's, or on a disk that is read only, it broke off at the first."""
+    for key in ("a" * 64, "b" * 64):
+        store.commit(record(key=key), arrays())
+        flip(store.cells / f"{key}.json")
+    shutil.rmtree(store.root / closed, ignore_errors=True)
+    (store.root / closed).write_text("a file, so that nothing can be made in it, whoever we are")
+    sound, faults, left = store.verify(quarantine=closed == "quarantine")
+    assert (sound, len(faults), left) == (0, 2, 2)
+    assert len(list(store.cells.glob("*.json"))) == 2
 
 
 def flip(path: Path) -> None:
@@ -323,7 +337,7 @@ def test_a_pipe_in_the_place_of_a_file_is_damage_and_no_wait(store: Store, place
 @pytest.mark.parametrize(
     ("change", "word"),
     [({"schema": 99}, "newer"), ({"schema": None}, "schema"), ({"cell": {}}, "cell"), ({"parts": {}}, "revision"),
-     ({"status": "fine"}, "status"), ({"metrics": {}}, "MAP"), ({"metrics": "good"}, "MAP"),
+     ({"status": "fine"}, "status"), ({"metrics": {}}, "MAP"), ({"metrics": "good"}, "its metrics is 'good'"),
      ({"cell": {"method": "m", "dataset": "d", "bits": "many", "seed": 0}}, "bits"),
      ({"payload": "hello"}, "payload"), ({"payload": {"file": "../x", "sha256": "", "bytes": 1}}, "payload")],
 )  # fmt: skip

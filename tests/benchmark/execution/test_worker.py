@@ -12,6 +12,7 @@ import pytest
 
 from benchmark import Split, Splits, get_dataset, register_dataset, register_method
 from benchmark.deep.profile import load_profile
+from benchmark.execution import worker
 from benchmark.execution.grid import DatasetChoice, Grid
 from benchmark.execution.options import Options
 from benchmark.execution.plan import plan
@@ -88,6 +89,30 @@ def test_another_cut_off_or_other_weights_are_noticed(request_of: Any, tiny: Pat
     else:
         parts["dataset"] = {**parts["dataset"], "map_cutoff": 7}
     assert part in run_cell(replace(request, parts=parts)).record.error["message"]
+
+
+@register_method("test-trained", title="Trained", family="control")
+class Trained:
+    """Random planes, with a training and so with the weights of a backbone."""
+
+    def __init__(self, bits: int, seed: int = 0, *, training: Any = None) -> None:
+        self.bits = bits
+
+    def fit(self, train: Split) -> None:
+        pass
+
+    def encode(self, split: Split) -> np.ndarray:
+        return np.where(split.features[:, np.arange(self.bits) % split.features.shape[1]] > 0, 1, -1)
+
+
+def test_weights_replaced_while_a_method_trains_are_noticed(request_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A3: a deep method reads them when it is fitted, after the data were compared with the plan."""
+    request = request_of("test-both", "test-trained", backbone="mini-cnn")
+    assert run_cell(request).record.ok
+    monkeypatch.setattr(worker, "weights_id", lambda *_: "those of another file")
+    record = run_cell(request).record
+    assert record.status == "failed"
+    assert "data here differs from what was planned (weights)" in record.error["message"]
 
 
 class Pictures:
@@ -176,3 +201,25 @@ def test_folds_share_no_row_lose_none_and_have_every_class_alike() -> None:
         assert (np.abs(counts - np.array([10, 14 / 3, 2])) < 1).all()
         held.append(one.query.features)
     assert sorted(np.concatenate(held)[:, 0]) == list(range(50))
+
+
+def test_features_given_for_some_splits_only_are_not_silently_replaced(
+    request_of: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A10: they neither win nor lose."""
+    whole = Both.load
+
+    def some(self: Both) -> Splits:
+        splits = whole(self)
+        return replace(splits, query=replace(splits.query, features=None))
+
+    monkeypatch.setattr(Both, "load", some)
+    record = run_cell(request_of("test-both", backbone="mini-cnn")).record
+    assert record.status == "failed"
+    assert "gives features, but none for query" in record.error["message"]
+
+
+def test_a_data_set_that_loads_something_else_is_told(request_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Both, "load", lambda self: None)
+    record = run_cell(request_of("test-both", backbone="mini-cnn")).record
+    assert "load() returned a NoneType, expected Splits" in record.error["message"]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
+import signal
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,6 +59,41 @@ def test_a_folder_that_is_a_link_leads_nowhere(tmp_path: Path) -> None:
     (tmp_path / "out/figures").symlink_to(pictures)
     remove_old(tmp_path / "out", ["figures/mine.png"])
     assert (pictures / "mine.png").exists()
+
+
+@contextlib.contextmanager
+def at_most_a_minute() -> Iterator[None]:
+    def ring(*_: object) -> None:
+        raise TimeoutError("it hangs")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(60)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("name", ["index.html", MANIFEST, "tables/map-quick-mini-cnn.csv", "tables/all.tex"])
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_what_is_no_file_is_replaced_and_not_written_through(
+    made: Path, synthetic, undrawn, tmp_path: Path, name: str, kind: str
+) -> None:
+    """D: a report waited for the pipe for ever. B13: through the link it overwrote what is not its own."""
+    assert (made / name).is_file(), sorted(path.name for path in made.rglob("*"))
+    (made / name).unlink()
+    dear = tmp_path / "dear.txt"
+    dear.write_text("dear")
+    if kind == "pipe":
+        os.mkfifo(made / name)
+    else:
+        (made / name).symlink_to(dear)
+    with at_most_a_minute():
+        render(synthetic.store, made)
+    assert dear.read_text() == "dear"
+    assert stat.S_ISREG((made / name).lstat().st_mode)
+    assert Manifest.read(made).whole(made)
 
 
 def test_of_a_link_the_link_goes(tmp_path: Path) -> None:
