@@ -48,51 +48,68 @@ def fit_codes(similarity: Similarity, start: np.ndarray, sweeps: int) -> np.ndar
             rows = everything[first : first + ROWS]
             similar, known = similarity.block(rows, everything)
             similar[np.arange(len(rows)), rows] = known[np.arange(len(rows)), rows] = True
-            found = improve(codes, rows, np.where(similar, np.float32(1), np.float32(-1)), known.astype(np.float32))
+            mask = None if known.all() else known.astype(np.float32)
+            found = improve(codes, rows, np.where(similar, np.float32(1), np.float32(-1)), mask)
             before, after = before + found[0], after + found[1]
         if after > (1 - SETTLED) * before:
             break
     return codes
 
 
-def improve(codes: np.ndarray, rows: np.ndarray, target: np.ndarray, known: np.ndarray) -> tuple[float, float]:
-    """One pass over the bits of these rows, in place; `target` is S and `known` its mask, (rows, n) each. The part of
-    the loss that lies in these rows, before and after."""
+def improve(codes: np.ndarray, rows: np.ndarray, target: np.ndarray, known: np.ndarray | None) -> tuple[float, float]:
+    """One pass over the bits of these rows, in place; `target` is S and `known` its mask, (rows, n) each, None where
+    every pair is known. The part of the loss that lies in these rows, before and after."""
+    from scipy.linalg import blas
+
     bits = codes.shape[1]
-    gap = known * (codes[rows] @ codes.T - bits * target)  # L = H H^T - K S, the rows at hand
+    gap = codes[rows] @ codes.T - bits * target  # L = H H^T - K S, the rows at hand
+    gap *= 1 if known is None else known
+    mask = np.ones((len(rows), len(rows)), np.float32) if known is None else known[:, rows]
     before = float(np.vdot(gap, gap))
     for bit in range(bits):
         column = np.ascontiguousarray(codes[:, bit])
-        move = joint_step(column, rows, gap, known)
+        weight = np.float32(column @ column) if known is None else known @ column**2
+        move = joint_step(column, rows, gap, weight, mask)
         if move is not None:  # L grows by d h^T + h d^T + d d^T
-            gap += known * np.outer(move, column)
+            if known is None:
+                blas.sger(1.0, column, move, a=gap.T, overwrite_a=True)  # in place, in one pass over memory
+            else:
+                gap += known * np.outer(move, column)
             codes[rows, bit] = np.clip(column[rows] + move, -1, 1)
-            gap[:, rows] += known[:, rows] * np.outer(codes[rows, bit], move)
+            gap[:, rows] += mask * np.outer(codes[rows, bit], move)
     return before, float(np.vdot(gap, gap))
 
 
-def joint_step(column: np.ndarray, rows: np.ndarray, gap: np.ndarray, known: np.ndarray) -> np.ndarray | None:
-    """How far to move these rows' entries of `column`; None where no fraction of Newton's step lowers the loss."""
+def joint_step(
+    column: np.ndarray, rows: np.ndarray, gap: np.ndarray, weight: np.ndarray | np.float32, mask: np.ndarray
+) -> np.ndarray | None:
+    """How far to move these rows' entries of `column`; None where no fraction of Newton's step lowers the loss.
+    `weight` is the known part of ||h||^2, `mask` what is known among the rows themselves."""
     entries = column[rows]
-    pull, weight = gap @ column, known @ column**2
+    pull = gap @ column
     slope, curvature = derivatives(pull, weight, entries, gap[np.arange(len(rows)), rows])
     newton = -slope / np.where(curvature > 0, curvature, 1)
     to_the_end = np.where(slope > 0, -2, 2)  # where the loss is not convex in an entry: the lower end
     move = np.clip(np.where(curvature > 0, newton, to_the_end), -1 - entries, 1 - entries).astype(np.float32)
-    changes = POWERS @ loss_change(move, entries, pull, weight, gap[:, rows], known[:, rows])
+    changes = POWERS @ loss_change(move, entries, pull, weight, gap[:, rows], mask)
     best = int(np.argmin(changes))
     return STEPS[best] * move if changes[best] < 0 else None
 
 
 def derivatives(
-    pull: np.ndarray, weight: np.ndarray, entries: np.ndarray, own: np.ndarray
+    pull: np.ndarray, weight: np.ndarray | np.float32, entries: np.ndarray, own: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """First and second derivative of the loss in each entry: 4 L_i.h and 4 (||h||^2 + h_i^2 + L_ii)."""
     return 4 * pull, 4 * (weight + entries**2 + own)
 
 
 def loss_change(
-    move: np.ndarray, entries: np.ndarray, pull: np.ndarray, weight: np.ndarray, within: np.ndarray, mask: np.ndarray
+    move: np.ndarray,
+    entries: np.ndarray,
+    pull: np.ndarray,
+    weight: np.ndarray | np.float32,
+    within: np.ndarray,
+    mask: np.ndarray,
 ) -> np.ndarray:
     """What moving all these entries by x `move` adds to the loss, exactly: its coefficients of x, x^2, x^3, x^4."""
     linear = np.outer(move, entries)

@@ -80,7 +80,7 @@ class Residue:
 
     def __init__(self, pairs: np.ndarray, bits: int) -> None:
         _, first, self.kind = np.unique(pairs.astype(np.int8), axis=0, return_index=True, return_inverse=True)
-        self.kinds = bits * pairs[np.ix_(first, first)].astype(np.float32)
+        self.kinds = np.asfortranarray(bits * pairs[np.ix_(first, first)], np.float32)  # symmetric: one half is read
         self.codes = np.empty((len(pairs), bits), np.float32, order="F")
         self.taken = 0
 
@@ -90,9 +90,11 @@ class Residue:
         self.taken += 1
 
     def __matmul__(self, vector: np.ndarray) -> np.ndarray:
+        from scipy.linalg import blas
+
         totals = np.bincount(self.kind, vector, len(self.kinds)).astype(np.float32)
         codes = self.codes[:, : self.taken]
-        return (self.kinds @ totals)[self.kind] - codes @ (codes.T @ vector)
+        return blas.ssymv(1.0, self.kinds, totals)[self.kind] - codes @ (codes.T @ vector)
 
 
 def explained(residue: Residue | np.ndarray, code: np.ndarray) -> float:
