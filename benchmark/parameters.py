@@ -13,7 +13,7 @@ import sys
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -34,31 +34,34 @@ class Parameter:
     type: Any = Any  # as annotated; Any where nothing is known
     search: tuple[Any, ...] = ()
     doc: str = ""
+    least: float | None = None  # of a number
 
     @property
     def expected(self) -> str:
-        """What a value must be, in words: "float or None", "'paper' or 'authors'"."""
+        """What a value must be, in words: "float or None", "'paper' or 'authors'", "int, 1 or more"."""
         found = dict.fromkeys(word for option in _options(self) for word in _words(option))
         words = sorted(found, key=lambda word: word == "None")
-        return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+        told = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+        return told if self.least is None else f"{told}, {self.least:g} or more"
 
 
 class _Declared:
     """What `parameter` leaves in a class: read through an instance or its class, it is the default."""
 
-    def __init__(self, default: Any, search: Sequence[Any], doc: str) -> None:
-        self.default, self.search, self.doc = default, tuple(search), doc
+    def __init__(self, default: Any, search: Sequence[Any], doc: str, least: float | None) -> None:
+        self.default, self.search, self.doc, self.least = default, tuple(search), doc, least
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self.default
 
 
-def parameter(default: Any, *, search: Sequence[Any] = (), doc: str = "") -> Any:
+def parameter(default: Any, *, search: Sequence[Any] = (), doc: str = "", least: float | None = None) -> Any:
     """Declare a parameter in the body of a method's class: its default, the values worth searching, what it means.
 
     Its type is its annotation: bool, int, float, str, Literal[...] of the choices, `| None` where None is allowed.
+    `least` is the smallest number that makes sense.
     """
-    return _Declared(default, search, doc)
+    return _Declared(default, search, doc, least)
 
 
 # What a class declares
@@ -78,10 +81,7 @@ def parameters_of(cls: type, name: str) -> dict[str, Parameter]:
                 f"method '{name}': __init__ does not take {lost}, declared by parameter(); drop one of them"
             )
     searched = getattr(cls, "search_space", {})
-    return {
-        key: Parameter(key, one.default, one.type, tuple(searched.get(key, one.search)), one.doc)
-        for key, one in found.items()
-    }
+    return {key: replace(one, search=tuple(searched.get(key, one.search))) for key, one in found.items()}
 
 
 def takes_training(cls: type) -> bool:
@@ -108,7 +108,7 @@ def _attributes(cls: type) -> dict[str, Parameter]:
         for key, value in vars(base).items():
             if isinstance(value, _Declared) and key not in seen:
                 kind = _resolved(_annotations(base).get(key, inspect.Parameter.empty), scope, value.default)
-                found[key] = Parameter(key, value.default, kind, value.search, value.doc)
+                found[key] = Parameter(key, value.default, kind, value.search, value.doc, value.least)
             seen.add(key)
     return found
 
@@ -119,7 +119,7 @@ def _keywords(init: Any, attributes: Mapping[str, Parameter]) -> dict[str, Param
         if one.kind is one.KEYWORD_ONLY and one.name != TRAINING:
             told = attributes.get(one.name, Parameter(one.name, None))
             kind = _resolved(one.annotation, getattr(init, "__globals__", {}), one.default)
-            found[one.name] = Parameter(one.name, one.default, kind, told.search, told.doc)
+            found[one.name] = replace(told, default=one.default, type=kind)
     return found
 
 
@@ -147,7 +147,7 @@ def _resolved(annotation: Any, scope: Mapping[str, Any], default: Any) -> Any:
 def _checked(method: str, one: Parameter) -> Parameter:
     """With its default and the values to search in the declared type."""
     search = tuple(checked_value(method, one, value) for value in one.search)
-    return Parameter(one.name, checked_value(method, one, one.default), one.type, search, one.doc)
+    return replace(one, default=checked_value(method, one, one.default), search=search)
 
 
 # The constructor
@@ -228,7 +228,8 @@ def checked_value(method: str, parameter: Parameter, value: Any) -> Any:
     plain = value.item() if isinstance(value, np.generic) else value
     for option in _options(parameter):
         found = _as(plain, option)
-        if found is not _UNFIT:
+        small = parameter.least is not None and isinstance(found, (int, float)) and found < parameter.least
+        if found is not _UNFIT and not small:
             return found
     raise UsageError(f"{method}: {parameter.name} = {value!r}, expected {parameter.expected}")
 

@@ -15,9 +15,12 @@ VANISHING = 1e-10  # and those below it to nothing
 class AGH(ProjectionMethod):
     """Bits are signs of the smoothest eigenvectors of Z Lambda^-1 Z^T, Z the weights of the nearest anchors."""
 
-    anchors: int = parameter(300, doc="centres of k-means; 300 in the paper and in the authors' code")
+    anchors: int = parameter(300, least=2, doc="centres of k-means; 300 in the paper and in the authors' code")
     nearest: int = parameter(
-        2, search=[2, 3, 5, 10, 30], doc="s, the anchors a row is tied to; the authors tune 2 to a tenth of the anchors"
+        2,
+        least=1,
+        search=[2, 3, 5, 10, 30],
+        doc="s, the anchors a row is tied to; the authors tune 2 to a tenth of the anchors",
     )
     layers: Literal[1, 2] = parameter(
         1, search=[1, 2], doc="with 2, half as many eigenvectors, and a second bit of each that splits its sides again"

@@ -20,7 +20,7 @@ class CNNH(DeepMethod):
     network's tanh outputs are fitted to the rows of H by squared error."""
 
     sweeps: int = parameter(
-        20, search=[5, 10, 20], doc="most of stage 1 over all entries, which ends when its loss stops falling"
+        20, least=1, search=[5, 10, 20], doc="most of stage 1 over all entries, which ends when its loss stops falling"
     )
 
     def prepare(self, train: Split) -> None:

@@ -17,7 +17,7 @@ class DHN(PairwiseMethod):
     adam_decay = 2.0  # by cross-validation: a logit without 10/K saturates
 
     quantization: float = parameter(
-        0.03, search=[0, 0.003, 0.03, 0.3], doc="lambda; 0.3 in the released code, a tenth by cross-validation"
+        0.03, least=0, search=[0, 0.003, 0.03, 0.3], doc="lambda; 0.3 in the released code, a tenth by cross-validation"
     )
 
     def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:

@@ -31,11 +31,11 @@ class DNNH(DeepMethod):
     a saturated bit never changes again.
     """
 
-    width: int = parameter(10, doc="units per bit; the paper has 50, five times the cost of a step")
+    width: int = parameter(10, least=1, doc="units per bit; the paper has 50, five times the cost of a step")
     epsilon: float = parameter(
-        0.5, search=[0.1, 0.3, 0.5], doc="half width of the threshold's slope; 0.5: no threshold"
+        0.5, least=0, search=[0.1, 0.3, 0.5], doc="half width of the threshold's slope; 0.5: no threshold"
     )
-    triplets: int = parameter(2048, doc="most of them in a batch")
+    triplets: int = parameter(2048, least=1, doc="most of them in a batch")
 
     def head(self, dimension: int) -> torch.nn.Module:
         from benchmark.deep.network import Slices

@@ -38,13 +38,17 @@ class DPH(PairwiseMethod):
     quantized = True  # Q is there
 
     gamma: float = parameter(
-        0.1, search=[0, 0.1, 0.5, 1], doc="exponent of the priority, eq. 7 and 12; 0.1 in the released code"
+        0.1, least=0, search=[0, 0.1, 0.5, 1], doc="exponent of the priority, eq. 7 and 12; 0.1 in the released code"
     )
     logit_scale: float = parameter(
-        1.0, search=[0.25, 0.5, 1, 2], doc="beta of eq. 6, the sigmoid's bandwidth, as a factor of the released 10/K"
+        1.0,
+        least=0,
+        search=[0.25, 0.5, 1, 2],
+        doc="beta of eq. 6, the sigmoid's bandwidth, as a factor of the released 10/K",
     )
     inv_epsilon: float = parameter(
         0.1,
+        least=0,
         search=[0.01, 0.1, 1],
         doc="1/epsilon of the prior, eq. 11; mode authors: weight of its quantisation, as released 0.15 for ImageNet "
         "with AlexNet and 0.1 elsewhere",

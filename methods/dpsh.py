@@ -32,9 +32,12 @@ class DPSH(DeepMethod):
     bias_rate = 1.0  # as released; at twice the weights' rate, as others have it, biases run away
 
     eta: float = parameter(
-        3.0, search=[0.3, 1, 3, 10, 100], doc="against a sum over pairs; 10 in the released code, 3 by cross-validation"
+        3.0,
+        least=0,
+        search=[0.3, 1, 3, 10, 100],
+        doc="against a sum over pairs; 10 in the released code, 3 by cross-validation",
     )
-    batch: int = parameter(128, doc="of the single stream; 128 in the released code")
+    batch: int = parameter(128, least=1, doc="of the single stream; 128 in the released code")
 
     def prepare(self, train: Split) -> None:
         similarity = train.required_similarity()

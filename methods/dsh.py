@@ -17,8 +17,8 @@ class DSH(PairwiseMethod):
 
     adam_decay = 0.2  # by cross-validation: without a tanh, outputs must themselves reach 1
 
-    margin: float = parameter(2.0, doc="m / K, of the squared distance; 2 in the paper")
-    quantization: float = parameter(0.01, search=[0, 0.001, 0.01, 0.1], doc="a; 0.01 in the paper")
+    margin: float = parameter(2.0, least=0, doc="m / K, of the squared distance; 2 in the paper")
+    quantization: float = parameter(0.01, least=0, search=[0, 0.001, 0.01, 0.1], doc="a; 0.01 in the paper")
 
     def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
         distance, similar = codes.squared_distance(), similarity.similar

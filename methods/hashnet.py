@@ -17,9 +17,9 @@ class HashNet(PairwiseMethod):
 
     adam_decay = 2.5  # by cross-validation: what is sharpened should be small
 
-    growth: float = parameter(0.005, search=[0, 0.001, 0.005, 0.02], doc="of beta_t^2 per iteration, as released")
+    growth: float = parameter(0.005, least=0, search=[0, 0.001, 0.005, 0.02], doc="of beta_t^2 a step, as released")
     logit_scale: float = parameter(
-        0.5, search=[0.25, 0.5, 1, 2], doc="of the logit, as a factor of the released 10/K; half by cross-validation"
+        0.5, least=0, search=[0.25, 0.5, 1, 2], doc="of the logit, against the released 10/K; by cross-validation"
     )
 
     def beta(self, step: int) -> float:

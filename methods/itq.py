@@ -11,7 +11,10 @@ class ITQ(ProjectionMethod):
     """Minimises ||B - V R||^2 over codes B and orthogonal R, V the top principal components of the scaled rows."""
 
     iterations: int = parameter(
-        50, search=[10, 50, 100], doc="alternations of codes and rotation; 50 in the paper and in the authors' ITQ.m"
+        50,
+        least=0,
+        search=[10, 50, 100],
+        doc="alternations of codes and rotation; 50 in the paper and in the authors' ITQ.m",
     )
     unsupported = staticmethod(too_few_columns)
 

@@ -13,13 +13,21 @@ class KSH(ProjectionMethod):
     """Minimises ||(1/K) sum_r y_r y_r^T - S||^2, y_r = sign(Kbar a_r), one bit after the other."""
 
     anchors: int = parameter(
-        300, search=[300, 1000], doc="rows the kernel compares with; 300 in the paper and in the authors' KSH_demo.m"
+        300,
+        least=1,
+        search=[300, 1000],
+        doc="rows the kernel compares with; 300 in the paper and in the authors' KSH_demo.m",
     )
     pairs_among: int = parameter(
-        2000, search=[1000, 2000], doc="rows l whose l x l pairs are learned from; the paper has 1,000 to 2,000"
+        2000,
+        least=2,
+        search=[1000, 2000],
+        doc="rows l whose l x l pairs are learned from; the paper has 1,000 to 2,000",
     )
     width: float | None = parameter(
-        None, doc="tau of exp(-d^2 / (2 tau)); None: the mean squared distance to the anchors, as in KSH_demo.m"
+        None,
+        least=1e-12,
+        doc="tau of exp(-d^2 / (2 tau)); None: the mean squared distance to the anchors, as in KSH_demo.m",
     )
 
     def learn(self, rows: np.ndarray, train: Split) -> None:

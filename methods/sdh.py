@@ -15,14 +15,19 @@ class SDH(ProjectionMethod):
     """
 
     anchors: int = parameter(
-        1000, doc="training rows the Gaussian kernel compares with; 1,000 in the paper and in demo_SDH.m"
+        1000, least=1, doc="training rows the Gaussian kernel compares with; 1,000 in the paper and in demo_SDH.m"
     )
-    iterations: int = parameter(5, doc="rounds of codes, classifier, projection; 5 in demo_SDH.m")
-    classifier_weight: float = parameter(1.0, search=[0.1, 1.0, 10.0], doc="lambda; 1 in the paper and in demo_SDH.m")
-    projection_weight: float = parameter(1e-5, search=[1e-5, 1e-3, 1e-1], doc="nu; 1e-5 in the paper and in demo_SDH.m")
-    ridge: float = parameter(0.01, doc="added to Phi^T Phi; 0.01 in the authors' RRC.m")
+    iterations: int = parameter(5, least=1, doc="rounds of codes, classifier, projection; 5 in demo_SDH.m")
+    classifier_weight: float = parameter(
+        1.0, least=0, search=[0.1, 1.0, 10.0], doc="lambda; 1 in the paper and in demo_SDH.m"
+    )
+    projection_weight: float = parameter(
+        1e-5, least=0, search=[1e-5, 1e-3, 1e-1], doc="nu; 1e-5 in the paper and in demo_SDH.m"
+    )
+    ridge: float = parameter(0.01, least=0, doc="added to Phi^T Phi; 0.01 in the authors' RRC.m")
     sigma: float | None = parameter(
         None,
+        least=1e-12,
         doc="of exp(-d^2 / (2 sigma^2)); 0.4 in demo_SDH.m, for other features; None: the mean distance of a training "
         "row to its nearest anchor other than itself",
     )

@@ -14,10 +14,14 @@ class SpH(ProjectionMethod):
     """
 
     rounds: int = parameter(
-        100, doc="most moves of the centres; the paper moves until the tolerances hold, which on some data is never"
+        100,
+        least=0,
+        doc="most moves of the centres; the paper moves until the tolerances hold, which on some data is never",
     )
-    mean_tolerance: float = parameter(0.1, doc="of the shared quarters' mean, as part of n / 4; the paper's")
-    deviation_tolerance: float = parameter(0.15, doc="of their standard deviation, as part of n / 4; the paper's")
+    mean_tolerance: float = parameter(0.1, least=0, doc="of the shared quarters' mean, as part of n / 4; the paper's")
+    deviation_tolerance: float = parameter(
+        0.15, least=0, doc="of their standard deviation, as part of n / 4; the paper's"
+    )
 
     def learn(self, rows: np.ndarray, train: Split) -> None:
         rng = np.random.default_rng(self.seed)

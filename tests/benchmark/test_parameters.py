@@ -238,3 +238,14 @@ def test_a_whole_number_and_its_float_are_one_value(number: int) -> None:
 
 def test_none_is_allowed_where_it_is_the_default() -> None:
     assert checked_value("m", one_of(float, default=None), None) is None
+
+
+def test_a_number_below_the_least_is_refused() -> None:
+    rounds = Parameter("rounds", 5, int, least=1)
+    assert checked_value("m", rounds, 1) == 1
+    with pytest.raises(UsageError, match="m: rounds = 0, expected int, 1 or more"):
+        checked_value("m", rounds, 0)
+    width = Parameter("width", None, float | None, least=0)
+    assert checked_value("m", width, None) is None
+    with pytest.raises(UsageError, match=r"width = -0\.5, expected a finite float or None, 0 or more"):
+        checked_value("m", width, -0.5)

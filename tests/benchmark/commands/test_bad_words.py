@@ -282,6 +282,8 @@ PARAMETERS = [
     *(bad(f"set weight_decay {value}", run(["--set", f"dph.weight_decay={value}"], "dph"), "weight_decay")
       for value in ("-1", "1e9", "x", "true")),
     bad("set weight_decay of a method without a network", run("--set itq.weight_decay=1", "itq"), "weight_decay"),
+    *(bad(f"set {name} below its least", run(["--set", f"{name}=-1"], name.partition(".")[0]), "or more")
+      for name in ("itq.iterations", "ksh.anchors", "sdh.ridge", "dph.gamma", "dnnh.width", "cnnh.sweeps")),
     bad("no trial", run("--tune --trials 0"), "--trials"),
     bad("one fold", run("--tune --folds 1"), "--folds"),
     fine("tuned: the defaults", run("--tuned t.json", "itq"), "itq x", winner("{}")),
