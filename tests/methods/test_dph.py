@@ -151,7 +151,7 @@ def test_e_balanced_classes_give_hashnets_weighting() -> None:
     assert len(similar) == len(dissimilar) == 1
     ratio = block.whole.dissimilar / block.whole.similar
     assert (similar / dissimilar).item() == pytest.approx(ratio.item())
-    hashnet = get_method("hashnet")(5)
+    hashnet = get_method("hashnet")(5, logit_scale=1.0)
     assert hashnet.beta(0) == 1
     assert method.loss(codes, block, 0).item() == pytest.approx(hashnet.loss(codes, block, 0).item(), rel=1e-6)
 

@@ -36,7 +36,7 @@ def test_similar_and_dissimilar_pairs_weigh_the_same_in_all() -> None:
     codes = Codes(torch.full((14, 4), 0.5, dtype=torch.float64), 7)
     t = 10 / 4 * 4 * np.tanh(0.5) ** 2
     expected = (np.logaddexp(0, -t) + np.logaddexp(0, t)) / 2
-    assert get_method("hashnet")(4).loss(codes, block, 0).item() == pytest.approx(expected, rel=1e-6)
+    assert get_method("hashnet")(4, logit_scale=1.0).loss(codes, block, 0).item() == pytest.approx(expected, rel=1e-6)
 
 
 def test_sharp_tanh_is_the_sign() -> None:

@@ -15,10 +15,10 @@ from benchmark.deep.profile import load_profile
 from benchmark.execution import grid as grid_module
 from benchmark.execution import plan as plan_module
 from benchmark.execution.fingerprint import differences
-from benchmark.execution.grid import DatasetChoice, Grid
+from benchmark.execution.grid import DatasetChoice, Grid, training_id
 from benchmark.execution.plan import PlannedCell, plan, stale_keys
 from benchmark.execution.record import Record
-from benchmark.execution.store import Store
+from benchmark.execution.store import Store, tune_store
 from benchmark.registry import get_dataset, load_plugin
 
 NEIGHBOUR = Path(__file__).parents[2] / "hostile" / "neighbour.py"
@@ -208,3 +208,21 @@ def test_one_file_under_two_names_is_one_cell(tmp_path: Path, store: Store) -> N
     copy.write_bytes(path.read_bytes())
     choices = [*only_lsh(path).choices, *only_lsh(copy).choices]
     assert len(plan(replace(only_lsh(path), choices=choices), store)) == 1
+
+
+def test_what_was_run_before_tuning_is_stale_after_it(tmp_path: Path, store: Store) -> None:
+    """The same words mean the tuned settings now; without a grid, by what is tuned in the folder today."""
+    path = features(tmp_path / "feats.npz", 0)
+    before = only_lsh(path)
+    old = done(store, plan(before, store)[0])
+    assert stale_keys(store) == set()
+    names = {"method": "lsh", "revision": str(before.choices[0].parts["dataset"]["revision"]), "bits": 8}
+    winner = {**names, "training": training_id(before.profile), "params": {"scaling": "center"}, "trials": []}
+    tune_store(store.root).save_tuned([winner])
+    after = replace(before, known=[tune_store(store.root).tuned()])
+    (planned,) = plan(after, store)
+    assert (planned.state, planned.cell.tuned) == ("stale", {"scaling": "center"})
+    new = done(store, planned)
+    assert stale_keys(store, plan(after, store)) == stale_keys(store) == {old}
+    tune_store(store.root).save_tuned([{**winner, "params": {}}])
+    assert new in stale_keys(store)

@@ -77,6 +77,36 @@ def test_collapsed_codes_are_flagged(synthetic, undrawn, tmp_path: Path) -> None
     assert "codes collapsed" in (tmp_path / "tables/map-quick-mini-cnn.md").read_text()
 
 
+def test_a_training_that_went_wrong_is_marked_with_its_remedy(synthetic, undrawn, tmp_path: Path) -> None:
+    doubts = {"doubts": ["loss ended above its start (0.7 to 3)"], "remedy": "lower the rate"}
+    synthetic.cell("itq", "nus-mini", 16, health={"collapsed": False, "bit_balance": 0.0, **doubts})
+    synthetic.cell("lsh", "nus-mini", 16)
+    render(synthetic.store, tmp_path)
+    assert "loss ended above its start (0.7 to 3): lower the rate" in (
+        tmp_path / "tables/map-quick-mini-cnn.md"
+    ).read_text().replace("\\", "")
+    itq, lsh = rows_of(tmp_path, "map-quick-mini-cnn")[:2]
+    assert {row["notes"] == "" for row in (itq, lsh)} == {True, False}
+
+
+def test_captions_say_how_settings_were_chosen(synthetic, undrawn, tmp_path: Path) -> None:
+    kinds = {"itq": "shipped", "sdh": "shipped", "lsh": "defaults"}
+    for method, kind in kinds.items():
+        synthetic.cell(method, "nus-mini", 16, settings=kind)
+    render(synthetic.store, tmp_path)
+    text = (tmp_path / "tables/map-quick-mini-cnn.md").read_text().replace("\\", "")
+    assert "settings: by cross-validation on training rows, as shipped (NUS-WIDE-mini (miniature))" in text
+    assert "defaults, not tuned for this data (LSH on NUS-WIDE-mini (miniature))" in text
+
+
+def test_captions_say_when_all_settings_came_from_one_place(synthetic, undrawn, tmp_path: Path) -> None:
+    for method in ("itq", "lsh"):
+        synthetic.cell(method, "nus-mini", 16, settings="tuned")
+    render(synthetic.store, tmp_path)
+    text = (tmp_path / "tables/map-quick-mini-cnn.md").read_text()
+    assert "settings: by cross-validation on training rows, tuned here." in text.replace("\\", "")
+
+
 def test_keys_called_stale_are_dashes(synthetic, undrawn, tmp_path: Path) -> None:
     synthetic.cell("itq", "nus-mini", 16)
     old = synthetic.cell("lsh", "nus-mini", 16)
