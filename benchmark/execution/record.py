@@ -14,6 +14,31 @@ from typing import Any, Literal, get_args
 SCHEMA_VERSION = 2
 Status = Literal["ok", "skipped", "failed", "invalid_codes", "timeout", "oom", "interrupted"]
 GOOD = ("ok", "skipped")  # what needs no second try
+# The names of a record's metrics and of its payload's arrays, for all who write or read them. A name of `Scores` means
+# what it means there.
+METRICS = {
+    "map": "MAP@k under the conventions below",
+    **dict.fromkeys(("k", "ties", "denominator", "empty"), "convention of `map`"),
+    "map_all": "MAP over the whole database",
+    "map_best": "MAP@k with ties broken in favour",
+    "map_worst": "MAP@k with ties broken against",
+    "map_stable": "MAP@k with ties in the order of the list files, as the literature's scripts have it",
+    "map_macro": "mean over classes of their MAP@k",
+    "map_groups": "mean over the classes of each group (head, middle, tail) of their MAP@k",
+    "precision_at_radius_2": "mean precision within Hamming distance 2, an empty ball counting 0",
+    "empty_ball_share": "queries whose ball of radius 2 is empty, as part of all",
+    "chance_map": "MAP@k of random codes",
+    "queries": "queries that were scored",
+    "skipped_queries": "queries without any relevant item in the database",
+}
+ARRAYS = {
+    **dict.fromkeys(("query_codes", "database_codes"), "packed codes"),
+    "ap": "AP@k per query",
+    "class_ap": "MAP@k per class, nan for a class without a query",
+    **dict.fromkeys(("recall", "precision"), "precision-recall curve"),
+    **dict.fromkeys(("precision_at_radius", "recall_at_radius", "items_at_radius"), "per Hamming distance 0..bits"),
+    **dict.fromkeys(("n", "precision_at_n", "recall_at_n"), "P@N and recall@N"),
+}
 # Arrays of a payload that schema 1 called otherwise.
 OLD_ARRAYS = {
     "radius_precision": "precision_at_radius",
@@ -41,7 +66,7 @@ class Record:
     titles: dict[str, str] = field(default_factory=dict)  # of method and data set
     family: str = ""
     miniature: bool = False
-    metrics: dict[str, Any] = field(default_factory=dict)  # names as in `Scores.to_dict`
+    metrics: dict[str, Any] = field(default_factory=dict)  # those of METRICS
     seconds: dict[str, float] = field(default_factory=dict)  # load, fit, encode, score
     peak_memory: int | None = None
     health: dict[str, Any] = field(default_factory=dict)

@@ -16,6 +16,7 @@ from benchmark.execution import worker
 from benchmark.execution.grid import DatasetChoice, Grid
 from benchmark.execution.options import Options
 from benchmark.execution.plan import plan
+from benchmark.execution.record import ARRAYS, METRICS
 from benchmark.execution.request import Request
 from benchmark.execution.runner import request_for
 from benchmark.execution.store import Store
@@ -183,6 +184,12 @@ def test_a_method_on_images_without_training_gets_images_under_every_profile(req
         assert all(split.images is not None and split.features is None for split in splits.parts().values())
     finally:
         methods._plugins.pop("test-pixels-only")
+
+
+def test_metrics_and_arrays_of_a_record_are_those_of_the_table(request_of: Any) -> None:
+    outcome = run_cell(request_of("test-both", backbone="mini-cnn"))
+    assert set(outcome.record.metrics) == set(METRICS)
+    assert set(outcome.payload) == set(ARRAYS)
 
 
 def test_folds_share_no_row_lose_none_and_have_every_class_alike() -> None:
