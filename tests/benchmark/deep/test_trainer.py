@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import threadpoolctl
 import torch
 from torch import nn
 
@@ -143,6 +144,25 @@ def test_steps_follow_the_rows(clusters: Any) -> None:
     assert [training.steps_for(rows) for rows in (1, 40, 41, 400)] == [10, 10, 11, 100]
     method = get_method("dph")(8, training=training).fit(clusters())
     assert method.history["step"][-1] == method.steps - 1 == training.steps_for(len(clusters())) - 1
+
+
+def test_a_training_of_small_layers_uses_one_thread_numpy_included(clusters: Any, doomed: Any) -> None:
+    """Called from Python, where nobody has set a limit: label products of every step on all cores cost four times."""
+    seen: list[int] = []
+
+    class Watched(doomed):  # type: ignore[misc]
+        def draw(self, step: int) -> Any:
+            libraries = threadpoolctl.threadpool_info()
+            seen.extend(one["num_threads"] for one in libraries if one["user_api"] == "blas")
+            seen.append(torch.get_num_threads())
+            return super().draw(step)
+
+        def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
+            return codes.both.square().mean()
+
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        Watched(4, training=SHORT).fit(clusters())
+    assert set(seen) == {1}
 
 
 def test_threads_are_given_back(clusters: Any) -> None:
