@@ -16,7 +16,7 @@ def test_list_names_methods_and_data_sets(command: Callable[..., Any]) -> None:
 def test_one_method_with_its_parameters_types_and_values_to_search(command: Callable[..., Any]) -> None:
     code, out, _ = command("list", "itq")
     assert code == 0
-    assert "iterations = 50 (int): alternations" in out
+    assert "iterations = 50 (int, 0 or more): alternations" in out
     assert "tune searches 10, 50, 100" in out
     assert "scaling = 'center-l2' ('center-l2', 'center', 'l2' or 'none')" in out
     assert "--set itq.NAME=VALUE" in out
@@ -25,7 +25,7 @@ def test_one_method_with_its_parameters_types_and_values_to_search(command: Call
 def test_a_deep_method_with_what_may_be_set_of_its_training(command: Callable[..., Any]) -> None:
     code, out, _ = command("list", "dph")
     assert code == 0
-    assert "gamma = 0.1 (a finite float): exponent of the priority" in out
+    assert "gamma = 0.1 (a finite float, 0 or more): exponent of the priority" in out
     assert "of its training (set alike; the values are those of the profile" in out
     assert "tune searches 0.0001, 0.0003, 0.001, 0.003, 0.01" in out
 
