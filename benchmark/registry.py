@@ -68,7 +68,11 @@ class Registry(Generic[T]):
         if name in self.broken:
             return f"{self.kind} '{name}': {self.broken[name]}"
         close = difflib.get_close_matches(name.lower(), self._plugins, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(self.names())}"
+        hint = (
+            f"did you mean '{close[0]}'?"
+            if close
+            else f"known: {', '.join(self.names())}; one in a file: --plugin FILE"
+        )
         lost = "".join(f"; {why}" for why in self.broken.values())
         return f"unknown {self.kind} '{name}': {hint}{lost}"
 

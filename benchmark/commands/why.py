@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
         known = (
             f"the {len(planned)} cells are called like '{planned[0].cell.label}'" if planned else "there are no cells"
         )
-        raise UsageError(f"why: no cell matches '{args.cell}'; {known}")
+        raise UsageError(f"why: no cell matches '{args.cell}'; {known}; give the flags of the run too")
     arguments.check_results(args)
     for one in chosen:
         print(f"{one.state:8}{one.key[:12]}  {one.cell.label}")

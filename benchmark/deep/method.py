@@ -17,6 +17,7 @@ from benchmark.deep.lazy import torch
 from benchmark.deep.pieces import Codes, PairBlock, PairGraph
 from benchmark.deep.profile import Training, load_profile
 from benchmark.deep.samplers import PairStreams, Stream
+from benchmark.errors import UsageError
 from benchmark.parameters import with_constructor
 from benchmark.shallow.scaling import Mode
 
@@ -150,6 +151,9 @@ class PointwiseMethod(DeepMethod):
         self._stream = Stream(len(self._labelled), 2 * self.training.batch, self.seed)
         self.classifier = self.make_classifier(labels.shape[1])
         centres = self.make_centres(labels.shape[1])
+        if centres is not None and not isinstance(centres, torch.Tensor):
+            what = f"make_centres returned a {type(centres).__name__}"
+            raise UsageError(f"{self.info.name}: {what}, expected a torch tensor, such as (classes, bits)")
         self.state = {} if centres is None else {"centres": centres}
 
     def draw(self, step: int) -> tuple[np.ndarray, torch.Tensor]:

@@ -5,6 +5,7 @@ Everything works on tensors of any floating type and stays finite at any finite 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
@@ -60,12 +61,15 @@ class PairCounts:
     similar: torch.Tensor
     dissimilar: torch.Tensor
 
-    def floored(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        return iter((self.total, self.similar, self.dissimilar))
+
+    def floored(self) -> PairCounts:
         """The three counts, none below 1, to divide by: an item without a similar pair has no weight to compute."""
-        return self.total.clamp_min(1), self.similar.clamp_min(1), self.dissimilar.clamp_min(1)
+        return PairCounts(*(count.clamp_min(1) for count in self))
 
     def to(self, device: torch.device) -> PairCounts:
-        return PairCounts(self.total.to(device), self.similar.to(device), self.dissimilar.to(device))
+        return PairCounts(*(count.to(device) for count in self))
 
 
 @dataclass(frozen=True)

@@ -173,9 +173,11 @@ def take_step(method: Trainable, run: TrainingState, inputs: torch.Tensor, targe
         raw = run.network(inputs)
     loss = method.objective(raw.float(), target, step)
     if not torch.isfinite(loss):
+        remedy = f"lower the learning rate ({training.learning_rate:g})"
+        if step == 0:  # before anything was learned
+            remedy = "the loss itself is at fault: an image's pair with itself has distance 0, a row may lack a partner"
         raise TrainingFailed(
-            f"{method.info.name}: the loss is {loss.item()} at step {step} of {method.steps}; "
-            f"lower the learning rate ({training.learning_rate:g})"
+            f"{method.info.name}: the loss is {loss.item()} at step {step} of {method.steps}; {remedy}"
         )
     run.scaler.scale(loss).backward()
     run.scaler.unscale_(run.optimizer)

@@ -293,6 +293,8 @@ def outcome_line(record: Record) -> str:
         metrics, seconds = record.metrics, sum(record.seconds.values())
         doubtful = ", DOUBTFUL" if record.doubts else ""
         doubtful = ", COLLAPSED codes" if record.health.get("collapsed") else doubtful
+        if record.cell.get("fold"):  # what `tune` goes by
+            return f"MAP@{metrics['k']} over classes {metrics['map_macro']:.4f}{doubtful}, {seconds:.1f} s"
         return f"MAP@{metrics['k']} {metrics['map']:.4f}{doubtful}, {seconds:.1f} s"
     error = record.error or {}
     return f"{record.status}: {error.get('message', '')}".splitlines()[0][:200]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark import LabelSimilarity, PairSimilarity
-from benchmark.deep import Codes, PairGraph, binary, cosine, cross_entropy, log_cosh, power
+from benchmark.deep import Codes, PairCounts, PairGraph, binary, cosine, cross_entropy, log_cosh, power
 
 numbers = st.floats(-700, 700)
 
@@ -98,3 +98,10 @@ def test_counts_inside_a_block_and_over_the_whole_set() -> None:
     assert (columns.similar.tolist(), columns.dissimilar.tolist()) == ([1, 1, 1], [1, 1, 1])
     assert (block.rows.similar.tolist(), block.rows.dissimilar.tolist()) == ([3, 1], [1, 3])
     assert (block.whole.total.item(), block.whole.similar.item(), block.whole.dissimilar.item()) == (16, 10, 6)
+
+
+def test_counts_are_named_and_come_in_order() -> None:
+    counts = PairCounts(torch.tensor([5.0, 3.0]), torch.tensor([0.0, 2.0]), torch.tensor([5.0, 1.0]))
+    total, similar, dissimilar = counts.floored()
+    assert (total.tolist(), similar.tolist(), dissimilar.tolist()) == ([5, 3], [1, 2], [5, 1])
+    assert counts.floored().similar.tolist() == [1, 2]

@@ -209,3 +209,16 @@ def test_data_without_labels_are_declined(clusters: Any) -> None:
     assert "class labels" in OrthoHash.unsupported(pairs, 8)  # type: ignore[attr-defined]
     with pytest.raises(UsageError, match="test-orthohash: learns from class labels"):
         make(OrthoHash).fit(pairs)
+
+
+def test_centres_that_are_no_tensor_are_told(clusters: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    methods.load()
+    monkeypatch.setattr(methods, "_plugins", dict(methods._plugins))
+
+    @register_method("test-numpy-centres", title="X")
+    class NumpyCentres(PointwiseMethod):
+        def make_centres(self, classes: int) -> Any:
+            return np.ones((classes, self.bits))
+
+    with pytest.raises(UsageError, match="make_centres returned a ndarray, expected a torch tensor"):
+        NumpyCentres(4, training=SHORT).fit(clusters())

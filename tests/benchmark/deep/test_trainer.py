@@ -90,6 +90,15 @@ def test_a_short_training_leaves_no_snapshot(clusters: Any, tmp_path: Path) -> N
     assert not path.exists()
 
 
+def test_a_loss_that_is_not_finite_from_the_start_is_not_blamed_on_the_rate(doomed: Any, clusters: Any) -> None:
+    class Infinite(doomed):  # type: ignore[misc]
+        def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
+            return codes.both.sum() * float("inf")
+
+    with pytest.raises(TrainingFailed, match="at step 0 of 20; the loss itself is at fault"):
+        Infinite(4, training=SHORT).fit(clusters())
+
+
 def rates_at(step: int, training: Training, name: str = "dph", **parameters: Any) -> list[float]:
     """Of a backbone's weights and biases, then of the hash layer's, at a step of a training of 200."""
     method = get_method(name)(2, training=training, **parameters)
