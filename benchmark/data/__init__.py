@@ -16,7 +16,7 @@ from benchmark.data.list_files import read_list
 from benchmark.data.list_splits import PARTS, ListSplits, find_lists, read_class_names
 from benchmark.data.multi_label_dataset import MultiLabelDataset, OfficialImages
 from benchmark.data.names import check_name, file_title
-from benchmark.data.options import whole_number, word, yes_or_no
+from benchmark.data.option_values import whole_number, word, yes_or_no
 from benchmark.data.split_drawing import class_sizes, draw_queries, draw_training
 
 __all__ = [

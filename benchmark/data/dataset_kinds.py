@@ -14,7 +14,7 @@ from benchmark.contracts import DatasetInfo, Splits
 from benchmark.data.data_root import Piece, find_published, need_root
 from benchmark.data.hashing import code_hash
 from benchmark.data.list_splits import ListSplits
-from benchmark.data.options import yes_or_no
+from benchmark.data.option_values import yes_or_no
 
 
 class NamedDataset:

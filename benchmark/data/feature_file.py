@@ -16,7 +16,7 @@ import numpy as np
 from benchmark.data.given_files import need_file
 from benchmark.data.label_width import check_width
 from benchmark.data.names import fault_of_name, shown
-from benchmark.data.options import MOST
+from benchmark.data.option_values import MOST
 from benchmark.errors import UsageError
 from benchmark.labels import as_multi_hot, class_count, holds_class_numbers, warn_if_ambiguous
 

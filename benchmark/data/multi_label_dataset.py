@@ -21,7 +21,7 @@ from benchmark.data.drawn_lists import CLASS_NAMES, DrawnLists, draw_lists, draw
 from benchmark.data.hashing import file_hash, joined_hash
 from benchmark.data.image_index import images_under
 from benchmark.data.list_splits import ListSplits, read_class_names
-from benchmark.data.options import whole_number, word
+from benchmark.data.option_values import whole_number, word
 from benchmark.data.split_drawing import draw_multi_label
 from benchmark.errors import UsageError
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from benchmark.data.options import whole_number, word, yes_or_no
+from benchmark.data.option_values import whole_number, word, yes_or_no
 from benchmark.errors import UsageError
 from benchmark.registry import get_dataset
 
