@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 from subprocess import run
 
+import numpy as np
 import pytest
 
 from benchmark.errors import UsageError
 from benchmark.interface import Results, results
+from benchmark.interface import run as run_grid
 
 
 @pytest.fixture
@@ -251,3 +253,18 @@ def test_a_class_whose_name_was_taken_since_is_refused(tmp_path: Path, monkeypat
             benchmark.run("coco", [made(number) for number in range(2)], bits=8)
     finally:
         methods._plugins.pop("test-made")
+
+
+@pytest.mark.slow
+def test_tuning_and_running_is_one_call(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    labels = {f"{part}_labels": np.arange(60) % 4 for part in ("train", "query", "database")}
+    features = {name.replace("labels", "features"): random.standard_normal((60, 12)) for name in labels}
+    np.savez(tmp_path / "x.npz", **labels, **features)
+    words = {"datasets": f"features:{tmp_path / 'x.npz'}", "bits": [8], "results": tmp_path / "r", "quiet": True}
+    found = run_grid(methods=["lsh", "itq"], tune=True, trials=2, folds=2, **words)
+    assert set(found.frame()["settings"]) == {"tuned"}
+    again = run_grid(methods=["lsh", "itq"], **words)
+    assert set(again.frame()["key"]) == set(found.frame()["key"])  # what was tuned is used, and nothing is run
+    untuned = run_grid(methods=["lsh"], untuned=True, **words)
+    assert list(untuned.frame()["profile"]) == ["quick-untuned"]
