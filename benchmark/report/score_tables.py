@@ -84,13 +84,16 @@ def settings_words(cells: pd.DataFrame) -> str:
     kinds = list(cells["settings"].unique())
     if len(kinds) == 1:
         return SETTINGS.get(kinds[0], kinds[0])
-    usual = {label: own["settings"].mode()[0] for label, own in cells.groupby("dataset_label", sort=False)}
     words = []
     for kind in kinds:
-        own = cells[cells["settings"] == kind]
-        where = [label for label, one in usual.items() if one == kind]
-        odd = own[~own["dataset_label"].isin(where)].groupby("dataset_label", sort=False)["title"].unique()
-        where += [f"{', '.join(titles)} on {label}" for label, titles in odd.items()]
+        where = []
+        for label, own in cells.groupby("dataset_label", sort=False):
+            titles = own.loc[own["settings"] == kind, "title"].unique()
+            if len(titles) == own["title"].nunique():
+                where.append(str(label))
+            elif len(titles):
+                usual = own["settings"].mode()[0] == kind
+                where.append(f"{'the others' if usual else ', '.join(titles)} on {label}")
         words.append(f"{SETTINGS.get(kind, kind)} ({', '.join(where)})")
     return "; ".join(words)
 

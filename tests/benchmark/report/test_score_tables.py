@@ -95,7 +95,9 @@ def test_captions_say_how_settings_were_chosen(synthetic, undrawn, tmp_path: Pat
         synthetic.cell(method, "nus-mini", 16, settings=kind)
     render(synthetic.store, tmp_path)
     text = (tmp_path / "tables/map-quick-mini-cnn.md").read_text().replace("\\", "")
-    assert "settings: by cross-validation on training rows, as shipped (NUS-WIDE-mini (miniature))" in text
+    assert (
+        "settings: by cross-validation on training rows, as shipped (the others on NUS-WIDE-mini (miniature))" in text
+    )
     assert "defaults, not tuned for this data (LSH on NUS-WIDE-mini (miniature))" in text
 
 
