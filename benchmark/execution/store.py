@@ -136,9 +136,10 @@ class Store:
     def tuned(self) -> TunedSettings:
         """What `tune` has chosen into this folder."""
         path = self.root / "winners.json"
-        if not path.exists():
-            return TunedSettings("tuned")
         try:
+            if not path.exists():
+                return TunedSettings("tuned")
+            _refuse_pipes(path)
             return TunedSettings("tuned", checked(json.loads(path.read_text(encoding="utf-8"))))
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             told = f"{path}: damaged ({type(error).__name__})"

@@ -363,3 +363,22 @@ def test_a_results_folder_that_is_none_is_told(tmp_path: Path, place: str) -> No
     (tmp_path / "taken" / "cells").write_text("x")
     with pytest.raises(UsageError, match=f"results folder .*{place[:9]}"):
         Store(tmp_path / place).keys()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "no json", "no winners", "loop"])
+def test_winners_that_cannot_be_read_are_told_and_not_waited_for(tmp_path: Path, kind: str) -> None:
+    """D: every plan reads them, so a pipe of that name would hang every command."""
+    path = tmp_path / "winners.json"
+    make = {
+        "pipe": lambda: os.mkfifo(path),
+        "folder": path.mkdir,
+        "no json": lambda: path.write_text("{"),
+        "no winners": lambda: path.write_text("{}"),
+        "loop": lambda: path.symlink_to(path.name),
+    }
+    make[kind]()
+    if kind == "loop":  # leads nowhere: there is nothing tuned
+        assert Store(tmp_path).tuned().winners == ()
+        return
+    with pytest.raises(UsageError, match=r"winners\.json: damaged .*; delete it and tune again"):
+        Store(tmp_path).tuned()
