@@ -7,22 +7,15 @@ MAP@250, a twentieth of the paper's cut-off.
 from __future__ import annotations
 
 from benchmark import register_dataset
-from benchmark.data.miniature import ManyLabelsProtocol, Miniature, Palette, Variation
-
-HUES = ("red", "amber", "lime", "jade", "cyan", "blue", "violet", "pink")
+from benchmark.data.miniature import EIGHT_HUES, ManyLabelsProtocol, Miniature, Palette
 
 
 @register_dataset("coco-mini", title="MS-COCO miniature")
 class CocoMini(Miniature):
     map_cutoff = 250
     rows = ManyLabelsProtocol(
-        palette=Palette(HUES),
-        variation=Variation(sizes=(12, 15)),
+        palette=Palette(EIGHT_HUES),
         label_counts=(0, 2075, 2991, 2065, 1267, 684, 350, 250, 180, 138),  # train.txt; 6 and more spread
         decay=0.5,
         dominant=547,
-        population=20_000,
-        database=8_000,
-        train=2_500,
-        queries_per_class=10,
     )

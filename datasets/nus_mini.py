@@ -7,22 +7,14 @@ concept) all have one. MAP@250, a twentieth of the paper's cut-off.
 from __future__ import annotations
 
 from benchmark import register_dataset
-from benchmark.data.miniature import ManyLabelsProtocol, Miniature, Palette, Variation
-
-HUES = ("red", "amber", "lime", "jade", "cyan", "blue", "violet", "pink")
+from benchmark.data.miniature import EIGHT_HUES, ManyLabelsProtocol, Miniature, Palette
 
 
 @register_dataset("nus-mini", title="NUS-WIDE miniature")
 class NusMini(Miniature):
     map_cutoff = 250
     rows = ManyLabelsProtocol(
-        palette=Palette(HUES, colourless="grey"),
-        variation=Variation(sizes=(12, 15)),
+        palette=Palette(EIGHT_HUES, colourless="grey"),
         label_counts=(2203, 2939, 1927, 1216, 818, 441, 270, 120, 50, 16),  # train_new.txt; 6 and more spread
         decay=0.9,
-        dominant=0,
-        population=20_000,
-        database=8_000,
-        train=2_500,
-        queries_per_class=10,
     )

@@ -110,33 +110,39 @@ def explained(residue: Residue | np.ndarray, code: np.ndarray) -> float:
     return float(code @ (residue @ code.astype(np.float32)).astype(np.float64))
 
 
-def smooth(kernel: np.ndarray, residue: Residue | np.ndarray, vector: np.ndarray) -> tuple[float, np.ndarray]:
-    """g(a) = -phi^T R phi and its gradient, phi(z) = 2 / (1 + e^-z) - 1 = tanh(z / 2) for sign."""
-    phi = np.tanh(kernel @ vector / 2)
+def relaxed(residue: Residue | np.ndarray, seen: np.ndarray) -> tuple[float, np.ndarray]:
+    """-phi^T R phi for values z = `seen` and its slope in them, phi(z) = 2 / (1 + e^-z) - 1 = tanh(z / 2) for sign."""
+    phi = np.tanh(seen / 2)
     image = residue @ phi
-    return -float(phi @ image), -(kernel.T @ (image * (1 - phi**2)))
+    return -float(phi @ image), -image * (1 - phi**2)
 
 
 def descend(kernel: np.ndarray, residue: Residue | np.ndarray, start: np.ndarray, steps: int = 500) -> np.ndarray:
-    """Nesterov's accelerated gradient on `smooth`, as in OptProjectionFast.m: the step 1 / beta only shrinks.
+    """Nesterov's accelerated gradient on a -> `relaxed`(R, Kbar a), as in OptProjectionFast.m: the step 1 / beta only
+    shrinks. Stops when the cost changes by less than 0.01 l, or no step satisfies the quadratic bound.
 
-    Stops when the cost changes by less than 0.01 l, or no step satisfies the quadratic bound.
+    `seen` are the values Kbar a of the vector of the same name: kept up by their linearity, so that a trial of beta
+    costs no product with the kernel.
     """
-    before = now = start
-    cost, _ = smooth(kernel, residue, start)
+    now, seen = start, kernel @ start
+    before, seen_before = now, seen
+    cost, _ = relaxed(residue, seen)
     theta_before, theta, beta = 0.0, 1.0, 1.0
     for _ in range(steps):
-        ahead = now + (theta_before - 1) / theta * (now - before)
-        cost_ahead, gradient = smooth(kernel, residue, ahead)
+        push = (theta_before - 1) / theta
+        ahead, seen_ahead = now + push * (now - before), seen + push * (seen - seen_before)
+        cost_ahead, slope = relaxed(residue, seen_ahead)
+        gradient = kernel.T @ slope
+        turned, steepness = kernel @ gradient, gradient @ gradient
         for _ in range(51):
-            step = -gradient / beta
-            cost_next, _ = smooth(kernel, residue, ahead + step)
-            if cost_next <= cost_ahead + gradient @ step + beta / 2 * (step @ step):
+            seen_next = seen_ahead - turned / beta
+            cost_next, _ = relaxed(residue, seen_next)
+            if cost_next <= cost_ahead - steepness / beta / 2:  # with the step -gradient / beta
                 break
             beta *= 2
         else:
             return now
-        before, now = now, ahead + step
+        before, now, seen_before, seen = now, ahead - gradient / beta, seen, seen_next
         theta_before, theta = theta, (1 + math.sqrt(1 + 4 * theta**2)) / 2
         if abs(cost_next - cost) <= 0.01 * len(kernel):
             return now

@@ -10,6 +10,6 @@ network trained on them.
 
 from benchmark.data.miniature.dataset import Miniature
 from benchmark.data.miniature.labelled_rows import ManyLabelsProtocol, OneLabelProtocol
-from benchmark.data.miniature.scenes import Palette, Variation
+from benchmark.data.miniature.scenes import EIGHT_HUES, Palette, Variation
 
-__all__ = ["ManyLabelsProtocol", "Miniature", "OneLabelProtocol", "Palette", "Variation"]
+__all__ = ["EIGHT_HUES", "ManyLabelsProtocol", "Miniature", "OneLabelProtocol", "Palette", "Variation"]

@@ -40,14 +40,14 @@ class ManyLabelsProtocol:
     class frequency falls as rank ** -`decay`; class 0, if `dominant`, is in that share of images (of 1000)."""
 
     palette: Palette
-    variation: Variation
     label_counts: tuple[int, ...]
     decay: float
-    dominant: int
-    population: int
-    database: int
-    train: int
-    queries_per_class: int
+    dominant: int = 0
+    variation: Variation = Variation(sizes=(12, 15))
+    population: int = 20_000
+    database: int = 8_000
+    train: int = 2_500
+    queries_per_class: int = 10
 
 
 RowProtocol = OneLabelProtocol | ManyLabelsProtocol

@@ -15,6 +15,7 @@ from benchmark.data.miniature import glyphs
 WHEEL = 1536  # hues: six edges of the colour cube, 256 steps each
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 COLOURLESS = -1  # in place of a hue
+EIGHT_HUES = ("red", "amber", "lime", "jade", "cyan", "blue", "violet", "pink")
 TEXTURES = ("plain", "stripes", "checks", "rings")
 CANVAS = 32
 

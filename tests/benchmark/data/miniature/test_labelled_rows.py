@@ -40,7 +40,9 @@ def test_every_class_has_ten_queries_and_a_name(splits: Splits) -> None:
 
 
 ONE = OneLabelProtocol(Palette(("red", "blue")), Variation((14, 16)), 30, 20, 4, 8, 3)
-MANY = ManyLabelsProtocol(Palette(("red",)), Variation((12, 15)), (1, 2, 1), 0.5, 0, 400, 100, 30, 2)
+MANY = ManyLabelsProtocol(
+    Palette(("red",)), (1, 2, 1), decay=0.5, population=400, database=100, train=30, queries_per_class=2
+)
 
 
 def test_sizes_are_those_of_the_protocol() -> None:
