@@ -33,7 +33,10 @@ class DeepMethod:
     family: ClassVar[Family] = "deep"
     input: ClassVar[Input] = "images"
     needs: ClassVar[Needs] = "similarity"
-    adam_decay: ClassVar[float] = 1.0  # of weights under Adam, against the profile's: for outputs of another size
+    adam_decay: ClassVar[float] = (
+        1.0  # of the hash layer under Adam, against the profile's: for outputs of another size
+    )
+    adam_rate: ClassVar[float] = 1.0  # under Adam, against the profile's: for outputs that have further to go
     bias_rate: ClassVar[float | None] = None  # of biases against the weights beside them; None: the profile's
     bits: int
     seed: int
@@ -51,7 +54,8 @@ class DeepMethod:
 
     @property
     def sgd_rate(self) -> float:
-        """Learning rate of plain gradient descent against the profile's, for a gradient of another size."""
+        """Learning rate of plain gradient descent against the profile's, for a gradient of another size; Adam is blind
+        to that."""
         return 1.0
 
     def head(self, dimension: int) -> torch.nn.Module:

@@ -90,13 +90,16 @@ class Slices(nn.Module):
         return (units.view(len(units), *self.weight.shape) * self.weight).sum(2) + self.bias
 
 
-def parameter_groups(network: HashNetwork, fast: float, of_bias: float, decay: float) -> list[dict[str, object]]:
+def parameter_groups(
+    network: HashNetwork, fast: float, of_bias: float, decay: float, body_decay: float
+) -> list[dict[str, object]]:
     """Parameters with rate and decay: head and classifier learn `fast` times faster, biases at `of_bias` times the
     rate of the weights beside them and without decay."""
     groups: list[dict[str, object]] = []
-    for part, rate in ((network.body, 1.0), (network.head, fast), (network.classifier, fast)):
+    body, head, classifier = network.body, network.head, network.classifier
+    for part, rate, shrink in ((body, 1.0, body_decay), (head, fast, decay), (classifier, fast, decay)):
         for name, parameter in part.named_parameters():
             bias = name.endswith("bias")
-            rates = {"rate": rate * (of_bias if bias else 1.0), "weight_decay": 0.0 if bias else decay}
+            rates = {"rate": rate * (of_bias if bias else 1.0), "weight_decay": 0.0 if bias else shrink}
             groups.append({"params": [parameter], **rates})
     return groups

@@ -42,6 +42,7 @@ class Trainable(Protocol):
     info: ClassVar[MethodInfo]
     bias_rate: ClassVar[float | None]
     adam_decay: ClassVar[float]
+    adam_rate: ClassVar[float]
     bits: int
     seed: int
     steps: int
@@ -152,16 +153,20 @@ def start(method: Trainable, network: HashNetwork, device: torch.device) -> Trai
 
 
 def _optimizer(method: Trainable, network: HashNetwork) -> torch.optim.Optimizer:
-    """SGD with momentum, or Adam whose decay acts on the weights themselves: both by parts of the network."""
+    """SGD with momentum, or Adam whose decay acts on the hash layer's weights themselves: both by parts."""
     from benchmark.deep.network import parameter_groups
 
-    training = method.training
-    of_bias = training.bias_rate if method.bias_rate is None else method.bias_rate
+    training, rates = method.training, (method.training.hash_rate, _bias_rate(method))
     if training.optimizer == "sgd":
-        groups = parameter_groups(network, training.hash_rate, of_bias, training.weight_decay)
+        groups = parameter_groups(network, *rates, training.weight_decay, training.weight_decay)
         return torch.optim.SGD(groups, lr=0.0, momentum=training.momentum)
-    groups = parameter_groups(network, training.hash_rate, of_bias, method.adam_decay * training.weight_decay)
+    # A backbone that comes trained is not pulled to zero: that would unlearn it, the faster the higher the rate.
+    groups = parameter_groups(network, *rates, method.adam_decay * training.weight_decay, 0.0)
     return torch.optim.AdamW(groups, lr=0.0, betas=(training.momentum, 0.999))
+
+
+def _bias_rate(method: Trainable) -> float:
+    return method.training.bias_rate if method.bias_rate is None else method.bias_rate
 
 
 def take_step(method: Trainable, run: TrainingState, inputs: torch.Tensor, target: Any, step: int) -> None:
@@ -202,7 +207,7 @@ def batches(method: Trainable, rows: Rows, steps: range) -> Iterator[tuple[int, 
 def set_rates(optimizer: torch.optim.Optimizer, method: Trainable, step: int) -> None:
     """The learning rates of this step, by part of the network."""
     training = method.training
-    factor = method.sgd_rate if training.optimizer == "sgd" else 1.0  # Adam is blind to the size of gradients
+    factor = method.sgd_rate if training.optimizer == "sgd" else method.adam_rate
     rate = factor * training.learning_rate * rate_factor(training, step, method.steps)
     for group in optimizer.param_groups:
         group["lr"] = rate * group["rate"]

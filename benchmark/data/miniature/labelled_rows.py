@@ -18,6 +18,7 @@ from benchmark.data.miniature.scenes import Palette, Variation, draw_scenes
 from benchmark.seeds import generator
 
 MOST_LABELS = 9  # the cells of a canvas
+SMALL = Variation(sizes=(12, 15))  # glyphs that leave room for others
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class ManyLabelsProtocol:
     label_counts: tuple[int, ...]
     decay: float
     dominant: int = 0
-    variation: Variation = Variation(sizes=(12, 15))
+    variation: Variation = SMALL
     population: int = 20_000
     database: int = 8_000
     train: int = 2_500

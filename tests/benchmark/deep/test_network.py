@@ -53,11 +53,11 @@ def test_outputs_are_head_of_scale_of_body_and_the_classifier_is_no_part() -> No
 def test_every_parameter_is_in_one_group_with_its_rate_and_decay() -> None:
     network = HashNetwork(nn.Linear(3, 4), nn.Identity(), nn.Linear(4, 2))
     network.classifier = nn.Linear(2, 5)
-    groups = parameter_groups(network, 10.0, 2.0, 0.5)
+    groups = parameter_groups(network, 10.0, 2.0, 0.5, 0.1)
     of = {id(group["params"][0]): (group["rate"], group["weight_decay"]) for group in groups}  # type: ignore[index]
     assert len(groups) == len(of) == len(list(network.parameters()))
-    for part, fast in ((network.body, 1), (network.head, 10), (network.classifier, 10)):
-        assert of[id(part.weight)] == (fast, 0.5)
+    for part, fast, decay in ((network.body, 1, 0.1), (network.head, 10, 0.5), (network.classifier, 10, 0.5)):
+        assert of[id(part.weight)] == (fast, decay)
         assert of[id(part.bias)] == (2 * fast, 0.0)
 
 

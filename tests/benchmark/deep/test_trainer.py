@@ -124,13 +124,23 @@ def test_the_cosine_rises_and_falls_to_nothing() -> None:
     assert rates_at(100, training, mode="authors")[0] == pytest.approx(0.05)  # Adam is blind to a gradient's size
 
 
-def test_decay_is_of_the_weights_only(doomed: Any) -> None:
+def test_a_method_may_go_faster_under_adam_alone(doomed: Any) -> None:
+    doomed.adam_rate = 3.0
+    adam, sgd = (Training(optimizer=one, learning_rate=0.1, schedule="cosine") for one in ("adam", "sgd"))
+    network = HashNetwork(nn.Linear(3, 4), nn.Identity(), hash_layer(4, 2, 0.01))
+    for training, factor in ((adam, 3.0), (sgd, 1.0)):
+        run = start(method := doomed(2, training=training), network, torch.device("cpu"))
+        set_rates(run.optimizer, method, 0)
+        assert run.optimizer.param_groups[0]["lr"] == pytest.approx(0.1 * factor)
+
+
+def test_decay_is_of_weights_and_under_adam_of_the_hash_layer_alone(doomed: Any) -> None:
     network = HashNetwork(nn.Linear(3, 4), nn.Identity(), hash_layer(4, 2, 0.01))
     doomed.adam_decay = 0.5
-    for optimizer, decay in (("sgd", 3.0), ("adam", 1.5)):
+    for optimizer, body, head in (("sgd", 3.0, 3.0), ("adam", 0.0, 1.5)):
         method = doomed(2, training=Training(optimizer=optimizer, weight_decay=3.0))
         run = start(method, network, torch.device("cpu"))
-        assert [group["weight_decay"] for group in run.optimizer.param_groups] == [decay, 0, decay, 0]
+        assert [group["weight_decay"] for group in run.optimizer.param_groups] == [body, 0, head, 0]
 
 
 def test_a_step_of_adam_does_not_depend_on_the_scale_of_the_loss(clusters: Any) -> None:
