@@ -1,4 +1,17 @@
-"""How a method is tried: built, fitted and asked to encode once, for all promises that look at it."""
+"""How a method is tried: fitted as few times as its promises allow, each time for all that look at it.
+
+One that keeps every promise is fitted three times in this process and twice in a fresh one; one that takes images but
+was tried on features, a fourth time here, on images:
+
+- the first fit, of `bits` bits, is for all that is asked of a fitted method, and the global generators are watched;
+- two further lengths are fitted by other instances: of another seed, on other rows, which are read-only;
+- in the fresh process one instance is fitted on other rows first, then on those of the first fit, with other labels
+  where labels are withheld. Codes that agree with the first fit's show four things at once: the same seed gives the
+  same codes, in another process too; fitting again forgets; withheld labels do not matter.
+
+Where the fresh process disagrees, or there is no file that it could load (`doubt`), each of the four gets fits of its
+own, so that what is blamed is what is broken.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +29,12 @@ import numpy as np
 
 from benchmark.conformance.fresh_process import digest_of, in_a_fresh_process
 from benchmark.conformance.trial_data import SIDE, easy_data, frozen
-from benchmark.conformance.verdicts import Untested, error_text
+from benchmark.conformance.verdicts import Broken, Untested, error_text
 from benchmark.contracts import Split
 from benchmark.errors import UsageError
 from benchmark.registry import get_method, load_only
 
+NO_FILE = "the class is defined in no file that another process could load"
 BITS = 16  # what most promises are tested with, unless the method declines it
 BIT_LENGTHS = (1, BITS, 47)  # besides: one bit, where much degenerates, and a longer one that nothing divides
 SPARE_LENGTHS = (12, 24, 8, 32, 64, 128)  # take the place of those that are declined
@@ -34,14 +48,6 @@ class _Fit:
     method: Any
     train: Split
     returned: Any
-
-
-@dataclass
-class _Repeat:
-    """A second instance of the same bits and seed, and its codes."""
-
-    method: Any
-    codes: np.ndarray
 
 
 class MethodTrial:
@@ -91,6 +97,20 @@ class MethodTrial:
     def train(self) -> Split:
         """Training rows as the runner would show them."""
         return self.shown(easy_data(images=self.images)[0])
+
+    def other_train(self) -> Split:
+        """Other training rows."""
+        return self.shown(easy_data(OTHER_ROWS, self.images)[0])
+
+    def relabelled(self) -> Split:
+        """`train()` with other labels, as far as they are withheld: renamed where pairs were declared, or shuffled."""
+        train, needs = easy_data(images=self.images)[0], self.cls.info.needs
+        labels = train.required_labels()
+        if needs == "similarity":
+            labels = np.roll(labels, 1, axis=1)
+        elif needs == "nothing":
+            labels = np.random.default_rng(1).permutation(labels)
+        return self.shown(Split(features=train.features, images=train.images, labels=labels))
 
     def query(self) -> Split:
         """Rows to encode as the runner would show them: without labels."""
@@ -183,27 +203,53 @@ class MethodTrial:
         except Untested:
             return self.other(bits, writable=True)
 
-    def repeated(self) -> _Repeat:
-        """Fitted and encoded once more by a new instance; the global random state is watched."""
-        self.codes()  # whatever is imported lazily is imported now
-        return self._once("fitting a second instance", self._repeat)
+    @cached_property
+    def doubt(self) -> str | None:
+        """Why no fresh process vouches for `codes()`; None where one does."""
+        if self.cls.info.source is None:
+            return NO_FILE
+        here = digest_of(self.codes())
+        try:
+            there = self.fresh_digest()
+        except Broken as failure:
+            return str(failure)
+        return None if there == here else "a fresh process gave different codes for the same seed"
+
+    def fresh_digest(self) -> str:
+        """The hash of `retold_codes()` of a fresh process."""
+        info = self.cls.info
+        return str(in_a_fresh_process(codes_digests, {info.name: (str(info.source), info.entry)})[info.name])
+
+    def retold_codes(self) -> np.ndarray:
+        """`codes()` by an instance with a past and with other labels, which a good method does not notice."""
+        self.build(self.bits)  # for nothing: who counts instances does not get the number that `codes()` had
+        return self.codes_after(self.other_train(), self.relabelled())
+
+    def codes_after(self, *fits: Split) -> np.ndarray:
+        """The codes of `query()` by a new instance, same bits and seed, fitted on these rows one after the other."""
+        with self._watched():
+            method = self.build(self.bits)
+            for train in fits:
+                method.fit(train)
+            return np.array(method.encode(self.query()))
+
+    def repeated(self) -> np.ndarray:
+        """What a second instance gives."""
+        return self._once("fitting a second instance", lambda: self.codes_after(self.train()))
 
     def reproducible_codes(self) -> np.ndarray:
         """`codes()`, where a second instance gives the same."""
-        if not np.array_equal(self.codes(), self.repeated().codes):
+        if not np.array_equal(self.codes(), self.repeated()):
             raise Untested("the same seed gives different codes anyway")
         return self.codes()
 
-    def _repeat(self) -> _Repeat:
-        with self._watched():
-            method = self.build(self.bits)
-            method.fit(self.train())
-            return _Repeat(method, np.array(method.encode(self.query())))
+    def refitted(self) -> np.ndarray:
+        """What an instance gives that was fitted on other rows before."""
+        return self._once("fitting again", lambda: self.codes_after(self.other_train(), self.train()))
 
-    def fresh_digest(self) -> str:
-        """The hash of `codes()` as a fresh process computes them."""
-        info = self.cls.info
-        return str(in_a_fresh_process(codes_digests, {info.name: (str(info.source), info.entry)})[info.name])
+    def with_other_labels(self) -> np.ndarray:
+        """What an instance gives that was fitted with other labels in place of those that are withheld."""
+        return self._once("fitting with other labels", lambda: self.codes_after(self.relabelled()))
 
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
@@ -216,22 +262,22 @@ class MethodTrial:
 
 
 def codes_digests(sources: Mapping[str, tuple[str, str | None]]) -> dict[str, str]:
-    """What a fresh process computes: the hashes of these methods' codes on easy data, by name.
+    """What a fresh process computes: the hashes of these methods' retold codes, by name.
 
     `sources` has their files and entry points: a module of a package is imported as such, or it would not find its
     neighbours.
     """
     for name, (source, entry) in sources.items():
         load_only("method", name, source, entry)
-    return {name: digest_of(MethodTrial(name).codes()) for name in sources}
+    return {name: digest_of(MethodTrial(name).retold_codes()) for name in sources}
 
 
 @contextlib.contextmanager
 def _random_state_moved() -> Iterator[None]:
-    """The global generators somewhere no seed leads to, so that reseeding is noticed; put back in the end."""
+    """The global generators elsewhere each time, so that using or reseeding them is noticed; put back in the end."""
     torch: Any = sys.modules.get("torch")
     kept = random.getstate(), np.random.get_state(legacy=False), torch.get_rng_state() if torch else None
-    random.random(), np.random.random(), torch.rand(1) if torch else None
+    random.seed(), np.random.seed(), torch.default_generator.seed() if torch else None
     try:
         yield
     finally:
