@@ -1,10 +1,23 @@
-"""How a method is tried: built, fitted and asked to encode once, for all promises that look at it."""
+"""How a method is tried: fitted as few times as its promises allow, each time for all that look at it.
+
+One that keeps every promise is fitted three times in this process and twice in a fresh one; one that takes images but
+was tried on features, a fourth time here, on images:
+
+- the first fit, of `bits` bits, is for all that is asked of a fitted method, and the global generators are watched;
+- two further lengths are fitted by other instances: of another seed, on other rows, which are read-only;
+- in the fresh process one instance is fitted on other rows first, then on those of the first fit, with other labels
+  where labels are withheld. Codes that agree with the first fit's show four things at once: the same seed gives the
+  same codes, in another process too; fitting again forgets; withheld labels do not matter.
+
+Where the fresh process disagrees, or there is no file that it could load (`doubt`), each of the four gets fits of its
+own, so that what is blamed is what is broken.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import inspect
+import itertools
 import random
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -16,23 +29,25 @@ import numpy as np
 
 from benchmark.conformance.fresh_process import digest_of, in_a_fresh_process
 from benchmark.conformance.trial_data import SIDE, easy_data, frozen
-from benchmark.conformance.verdicts import Untested, error_text
+from benchmark.conformance.verdicts import Broken, Untested, error_text
 from benchmark.contracts import Split
 from benchmark.errors import UsageError
 from benchmark.registry import get_method, load_only
 
+NO_FILE = "the class is defined in no file that another process could load"
 BITS = 16  # what most promises are tested with, unless the method declines it
-BIT_LENGTHS = (1, 12, 16, 48)
-OTHER_LENGTHS = (8, 24, 32, 64, 128)  # tried where all of the above are declined
+BIT_LENGTHS = (1, BITS, 47)  # besides: one bit, where much degenerates, and a longer one that nothing divides
+SPARE_LENGTHS = (12, 24, 8, 32, 64, 128)  # take the place of those that are declined
+OTHER_ROWS = 5  # the seed of rows that are not those of the first fit
 
 
 @dataclass
-class _Repeat:
-    """A second instance of the same bits and seed: its codes, and whether the global random state survived it."""
+class _Fit:
+    """An instance, the very rows that it was fitted on, and what its fit returned."""
 
     method: Any
-    codes: np.ndarray
-    state_kept: bool
+    train: Split
+    returned: Any
 
 
 class MethodTrial:
@@ -46,6 +61,7 @@ class MethodTrial:
         if not hasattr(self.cls, "info"):
             raise UsageError(f"{cls!r} is not registered: put @register_method(...) above the class")
         self._attempts: dict[Any, tuple[Any, Exception | SystemExit | None]] = {}
+        self.random_state_kept = True  # by all that was watched so far
 
     @property
     def _configurable(self) -> bool:
@@ -82,6 +98,20 @@ class MethodTrial:
         """Training rows as the runner would show them."""
         return self.shown(easy_data(images=self.images)[0])
 
+    def other_train(self) -> Split:
+        """Other training rows."""
+        return self.shown(easy_data(OTHER_ROWS, self.images)[0])
+
+    def relabelled(self) -> Split:
+        """`train()` with other labels, as far as they are withheld: renamed where pairs were declared, or shuffled."""
+        train, needs = easy_data(images=self.images)[0], self.cls.info.needs
+        labels = train.required_labels()
+        if needs == "similarity":
+            labels = np.roll(labels, 1, axis=1)
+        elif needs == "nothing":
+            labels = np.random.default_rng(1).permutation(labels)
+        return self.shown(Split(features=train.features, images=train.images, labels=labels))
+
     def query(self) -> Split:
         """Rows to encode as the runner would show them: without labels."""
         return self.shown(easy_data(images=self.images)[1], "nothing")
@@ -96,15 +126,22 @@ class MethodTrial:
 
     @cached_property
     def lengths(self) -> list[int]:
-        """The bit lengths that it is tried with: those it does not decline."""
-        for lengths in (BIT_LENGTHS, OTHER_LENGTHS):
-            if taken := [bits for bits in lengths if not self.declined(bits)]:
-                return taken
-        raise Untested(f"it declines each of {', '.join(map(str, (*BIT_LENGTHS, *OTHER_LENGTHS)))} bits on easy data")
+        """The bit lengths that it is tried with: three that it does not decline, or as many as there are."""
+        asked = (*BIT_LENGTHS, *SPARE_LENGTHS)
+        taken = list(itertools.islice((bits for bits in asked if not self.declined(bits)), len(BIT_LENGTHS)))
+        if not taken:
+            raise Untested(f"it declines each of {', '.join(map(str, asked))} bits on easy data")
+        return taken
 
     @property
     def bits(self) -> int:
-        return BITS if BITS in self.lengths else self.lengths[-1]
+        """What most promises are tested with."""
+        return BITS if BITS in self.lengths else max(self.lengths)
+
+    @property
+    def other_lengths(self) -> list[int]:
+        """The further lengths; where there is none, the same once more."""
+        return [bits for bits in self.lengths if bits != self.bits] or [self.bits]
 
     def _once(self, what: Any, make: Callable[[], Any]) -> Any:
         """The value of `make`, made once; where that failed, it is another promise's part to say how."""
@@ -118,86 +155,129 @@ class MethodTrial:
             raise Untested(f"{what} failed: {error_text(failure)}") from failure
         return value
 
-    def fitted(self, bits: int | None = None) -> Any:
-        """An instance that was fitted on easy data. Shared: take a deep copy to change it."""
-        bits = bits or self.bits
-        return self._once(f"fit with {bits} bits", lambda: self._fit(bits)[0])
+    def first_fit(self) -> _Fit:
+        """The first fit, on easy data."""
+        return self._once(f"fit with {self.bits} bits", self._fit)
 
-    def given(self) -> tuple[Split, Any]:
-        """The very rows that `fitted()` was fitted on, and what its fit returned."""
-        self.fitted()
-        return self._fits[self.bits]
+    def _fit(self) -> _Fit:
+        with self._watched():
+            method, train = self.build(self.bits), self.train()
+            return _Fit(method, train, method.fit(train))
 
-    def _fit(self, bits: int) -> tuple[Any, Split]:
-        method, train = self.build(bits), self.train()
-        self._fits[bits] = (train, method.fit(train))
-        return method, train
+    def fitted(self) -> Any:
+        """The instance of the first fit. Shared: take a deep copy to change it."""
+        return self.first_fit().method
+
+    def encoded(self) -> Any:
+        """The very thing that `fitted()` returned for `query()`."""
+        method = self.fitted()
+
+        def encode() -> Any:
+            with self._watched():
+                return method.encode(self.query())
+
+        return self._once(f"encode with {self.bits} bits", encode)
+
+    def codes(self) -> np.ndarray:
+        """`encoded()`; a copy."""
+        return np.array(self.encoded())
+
+    def other(self, bits: int, writable: bool = False) -> Any:
+        """What another instance encodes: of another seed, fitted on other rows; all rows are read-only unless told."""
+        what = f"fit and encode with {bits} bits on {'' if writable else 'read-only '}rows"
+        return self._once(what, lambda: self._other(bits, writable))
+
+    def _other(self, bits: int, writable: bool) -> Any:
+        train, query = easy_data(OTHER_ROWS, self.images)
+        if not writable:
+            train, query = frozen(train), frozen(query)
+        with self._watched():
+            method = self.build(bits, seed=2)
+            method.fit(self.shown(train))
+            return method.encode(self.shown(query, "nothing"))
+
+    def of_length(self, bits: int) -> Any:
+        """`other(bits)`; where that failed, it may be that the rows were read-only, so others are tried."""
+        try:
+            return self.other(bits)
+        except Untested:
+            return self.other(bits, writable=True)
 
     @cached_property
-    def _fits(self) -> dict[int, tuple[Split, Any]]:
-        return {}
-
-    def codes(self, bits: int | None = None) -> np.ndarray:
-        """The codes of `query()` by `fitted()`; a copy."""
-        return np.array(self.encoded(bits))
-
-    def encoded(self, bits: int | None = None) -> Any:
-        """The very thing that `encode` returned for `query()`."""
-        bits, method = bits or self.bits, self.fitted(bits)
-        return self._once(f"encode with {bits} bits", lambda: method.encode(self.query()))
-
-    def repeated(self) -> _Repeat:
-        """Fitted and encoded once more by a new instance; the global random state is watched."""
-        self.codes()  # whatever is imported lazily is imported now
-        return self._once("fitting a second instance", self._repeat)
-
-    def reproducible_codes(self) -> np.ndarray:
-        """`codes()`, where a second instance gives the same."""
-        if not np.array_equal(self.codes(), self.repeated().codes):
-            raise Untested("the same seed gives different codes anyway")
-        return self.codes()
-
-    def _repeat(self) -> _Repeat:
-        with _random_state_moved():
-            before = _random_state()
-            method = self.build(self.bits)
-            method.fit(self.train())
-            codes = np.array(method.encode(self.query()))
-            return _Repeat(method, codes, _random_state() == before)
-
-    def other(self) -> Any:
-        """Another instance, of another seed, fitted on other rows that are read-only."""
-        return self._once("fitting on read-only rows", self._other)
-
-    def _other(self) -> Any:
-        method, (train, query) = self.build(self.bits, seed=2), easy_data(5, self.images)
-        method.fit(self.shown(frozen(train)))
-        method.encode(self.shown(frozen(query), "nothing"))
-        return method
+    def doubt(self) -> str | None:
+        """Why no fresh process vouches for `codes()`; None where one does."""
+        if self.cls.info.source is None:
+            return NO_FILE
+        here = digest_of(self.codes())
+        try:
+            there = self.fresh_digest()
+        except Broken as failure:
+            return str(failure)
+        return None if there == here else "a fresh process gave different codes for the same seed"
 
     def fresh_digest(self) -> str:
-        """The hash of `codes()` as a fresh process computes them."""
+        """The hash of `retold_codes()` of a fresh process."""
         info = self.cls.info
         return str(in_a_fresh_process(codes_digests, {info.name: (str(info.source), info.entry)})[info.name])
 
+    def retold_codes(self) -> np.ndarray:
+        """`codes()` by an instance with a past and with other labels, which a good method does not notice."""
+        self.build(self.bits)  # for nothing: who counts instances does not get the number that `codes()` had
+        return self.codes_after(self.other_train(), self.relabelled())
+
+    def codes_after(self, *fits: Split) -> np.ndarray:
+        """The codes of `query()` by a new instance, same bits and seed, fitted on these rows one after the other."""
+        with self._watched():
+            method = self.build(self.bits)
+            for train in fits:
+                method.fit(train)
+            return np.array(method.encode(self.query()))
+
+    def repeated(self) -> np.ndarray:
+        """What a second instance gives."""
+        return self._once("fitting a second instance", lambda: self.codes_after(self.train()))
+
+    def reproducible_codes(self) -> np.ndarray:
+        """`codes()`, where a second instance gives the same."""
+        if not np.array_equal(self.codes(), self.repeated()):
+            raise Untested("the same seed gives different codes anyway")
+        return self.codes()
+
+    def refitted(self) -> np.ndarray:
+        """What an instance gives that was fitted on other rows before."""
+        return self._once("fitting again", lambda: self.codes_after(self.other_train(), self.train()))
+
+    def with_other_labels(self) -> np.ndarray:
+        """What an instance gives that was fitted with other labels in place of those that are withheld."""
+        return self._once("fitting with other labels", lambda: self.codes_after(self.relabelled()))
+
+    @contextlib.contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Notes whether the global generators are used meanwhile; torch's from the time after it was loaded."""
+        with _random_state_moved():
+            before = _random_states()
+            yield
+            after = _random_states()
+            self.random_state_kept &= all(after[name] == state for name, state in before.items())
+
 
 def codes_digests(sources: Mapping[str, tuple[str, str | None]]) -> dict[str, str]:
-    """What a fresh process computes: the hashes of these methods' codes on easy data, by name.
+    """What a fresh process computes: the hashes of these methods' retold codes, by name.
 
     `sources` has their files and entry points: a module of a package is imported as such, or it would not find its
     neighbours.
     """
     for name, (source, entry) in sources.items():
         load_only("method", name, source, entry)
-    return {name: digest_of(MethodTrial(name).codes()) for name in sources}
+    return {name: digest_of(MethodTrial(name).retold_codes()) for name in sources}
 
 
 @contextlib.contextmanager
 def _random_state_moved() -> Iterator[None]:
-    """The global generators somewhere no seed leads to, so that reseeding is noticed; put back in the end."""
+    """The global generators elsewhere each time, so that using or reseeding them is noticed; put back in the end."""
     torch: Any = sys.modules.get("torch")
     kept = random.getstate(), np.random.get_state(legacy=False), torch.get_rng_state() if torch else None
-    random.random(), np.random.random(), torch.rand(1) if torch else None
+    random.seed(), np.random.seed(), torch.default_generator.seed() if torch else None
     try:
         yield
     finally:
@@ -207,8 +287,8 @@ def _random_state_moved() -> Iterator[None]:
             torch.set_rng_state(kept[2])
 
 
-def _random_state() -> str:
-    state = repr(random.getstate()) + repr(np.random.get_state(legacy=False))
+def _random_states() -> dict[str, str]:
+    states = {"random": repr(random.getstate()), "numpy": repr(np.random.get_state(legacy=False))}
     if "torch" in sys.modules:
-        state += hashlib.sha256(sys.modules["torch"].get_rng_state().numpy().tobytes()).hexdigest()
-    return hashlib.sha256(state.encode()).hexdigest()
+        states["torch"] = digest_of(sys.modules["torch"].get_rng_state().numpy())
+    return states

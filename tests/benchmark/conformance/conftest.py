@@ -9,7 +9,7 @@ import os
 import numpy as np
 from benchmark import register_method
 
-@register_method("test-process", title="X", family="unsupervised")
+@register_method("test-process", title="X", family="unsupervised", needs="nothing")
 class OfItsProcess:
     def __init__(self, bits, seed=0):
         self.bits, self.seed, self.planes = bits, seed, None
@@ -27,13 +27,13 @@ class OfItsProcess:
 
 @pytest.fixture
 def own_method(tmp_path, monkeypatch):
-    """Loads that method with one text of its file changed; gives its class."""
+    """Loads that method with one text of its file changed, and what it needs; gives its class."""
     monkeypatch.setattr(methods, "_plugins", dict(methods._plugins))
 
-    def load(old, new):
+    def load(old, new, needs="nothing"):
         assert old in FILE
         file = tmp_path / "mine.py"
-        file.write_text(FILE.replace(old, new))
+        file.write_text(FILE.replace(old, new).replace('"nothing"', f'"{needs}"'))
         load_plugin(file)
         return methods.get("test-process")
 
