@@ -47,8 +47,9 @@ class LabelSimilarity:
 
     def __init__(self, labels: np.ndarray) -> None:
         self._labels = np.ascontiguousarray(labels, dtype=np.float32)
-        # Where no item has two labels, numbers to compare do for the product of labels, ten times as fast.
-        self._class = self._labels.argmax(axis=1) if (self._labels.sum(axis=1) == 1).all() else None
+        single = self._labels.sum(axis=1) == 1
+        # Where every item has one label, numbers to compare do for the product of labels, several times as fast.
+        self._class = self._labels.argmax(axis=1) if len(single) and single.all() else None
 
     def __len__(self) -> int:
         return len(self._labels)
