@@ -14,7 +14,9 @@ from benchmark.conformance.trial_data import split_arrays
 from benchmark.conformance.verdicts import Broken, Reason, Untested, blamed, error_text, require
 from benchmark.errors import UsageError
 
-NO_RECIPE = "an instance was given: give the class or its name to have it built anew"
+NO_RECIPE = (
+    "it cannot be built anew: give the class of a plugin file, or its name, not an instance or a class of a script"
+)
 
 
 def check_builds(trial: DatasetTrial) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.conformance.fresh_process import digest_of, in_a_fresh_process
+from benchmark.conformance.fresh_process import digest_of, in_a_fresh_process, loadable
 from benchmark.conformance.verdicts import Untested, error_text
 from benchmark.contracts import HashDataset, Splits
 from benchmark.errors import UsageError
@@ -150,7 +150,7 @@ class DatasetTrial:
     @cached_property
     def probed(self) -> dict[str, Any] | None:
         """What a fresh process says of the same recipe; None where there is none."""
-        if self.recipe is None:
+        if self.recipe is None or not loadable(datasets.get(self.recipe.spec.partition(":")[0])):
             return None
         _ = self.dataset
         found: dict[str, Any] = in_a_fresh_process(probe, self.recipe)

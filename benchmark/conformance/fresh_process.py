@@ -39,6 +39,12 @@ def in_a_fresh_process(function: Callable[..., Any], *arguments: Any) -> Any:
     raise Broken(f"a fresh process ended with code {done.returncode}: {told}")
 
 
+def loadable(plugin: Any) -> bool:
+    """Whether another process can load a registered class: not one that was typed in, nor one of the script that is
+    running, which would run again from its start, and so in every process anew."""
+    return plugin.info.source is not None and plugin.__module__ != "__main__"
+
+
 def digest_of(array: np.ndarray) -> str:
     """Hash of an array: its type, its shape and what it holds."""
     array = np.ascontiguousarray(array)

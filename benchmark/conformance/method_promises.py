@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from benchmark.conformance.fresh_process import loadable
 from benchmark.conformance.method_trial import BIT_LENGTHS, NO_FILE, MethodTrial
 from benchmark.conformance.trial_data import CLASSES, easy_data, same_rows
 from benchmark.conformance.verdicts import Broken, Reason, Untested, blamed, error_text, require
@@ -240,7 +241,7 @@ def check_images_too(trial: MethodTrial) -> Reason:
 
 def check_same_seed_same_codes_in_a_fresh_process(trial: MethodTrial) -> Reason:
     """The same seed gives the same codes in another process: nothing depends on hash order or on what ran before."""
-    if trial.cls.info.source is None:
+    if not loadable(trial.cls):
         return NO_FILE
     trial.codes()
     if trial.doubt is not None:

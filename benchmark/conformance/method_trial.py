@@ -27,14 +27,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.conformance.fresh_process import digest_of, in_a_fresh_process
+from benchmark.conformance.fresh_process import digest_of, in_a_fresh_process, loadable
 from benchmark.conformance.trial_data import SIDE, easy_data, frozen
 from benchmark.conformance.verdicts import Broken, Untested, error_text
 from benchmark.contracts import Split
 from benchmark.errors import UsageError
 from benchmark.registry import get_method, load_only
 
-NO_FILE = "the class is defined in no file that another process could load"
+NO_FILE = "the class is defined in no file that another process could load; put it into one of its own"
 BITS = 16  # what most promises are tested with, unless the method declines it
 BIT_LENGTHS = (1, BITS, 47)  # besides: one bit, where much degenerates, and a longer one that nothing divides
 SPARE_LENGTHS = (12, 24, 8, 32, 64, 128)  # take the place of those that are declined
@@ -206,7 +206,7 @@ class MethodTrial:
     @cached_property
     def doubt(self) -> str | None:
         """Why no fresh process vouches for `codes()`; None where one does."""
-        if self.cls.info.source is None:
+        if not loadable(self.cls):
             return NO_FILE
         here = digest_of(self.codes())
         try:

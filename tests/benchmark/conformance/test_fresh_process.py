@@ -1,12 +1,44 @@
 """Another process computes, and says so when it cannot."""
 
 import os
+import subprocess
 import sys
 
 import pytest
 
 from benchmark.conformance import Broken
 from benchmark.conformance.fresh_process import in_a_fresh_process
+
+SCRIPT = """
+import sys
+import numpy as np
+import benchmark
+from benchmark import Split, Splits, register_dataset, register_method
+
+print("started", file=sys.stderr)
+
+@register_method("of-a-script", title="X", family="data-independent")
+class Mine:
+    def fit(self, train):
+        self.planes = np.random.default_rng(self.seed).standard_normal((train.features.shape[1], self.bits))
+    def encode(self, split):
+        return np.where(split.features @ self.planes > 0, 1, -1)
+
+@register_dataset("rows-of-a-script", title="Y")
+class Rows:
+    map_cutoff, protocol, revision, miniature, backbone = 5, "mine", "1", False, None
+    def __init__(self, data_root=None):
+        pass
+    def check(self):
+        pass
+    def load(self):
+        part = Split(features=np.eye(6, dtype=np.float32), labels=np.arange(6) % 2)
+        return Splits(part, part, part)
+
+for check, plugin in ((benchmark.check_method, Mine), (benchmark.check_dataset, Rows)):
+    for row in check(plugin, raise_first=False):
+        print(row)
+"""
 
 
 def test_it_is_another_process():
@@ -23,3 +55,14 @@ def test_it_is_another_process():
 def test_a_process_without_an_answer_breaks_the_promise(function, argument, told):
     with pytest.raises(Broken, match=told):
         in_a_fresh_process(function, argument)
+
+
+def test_a_script_that_checks_its_own_classes_runs_once(tmp_path):
+    """Loading the class from its file would run the script again, and that one would too, without end."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("started") == 1
+    rows = {line.split("'")[1]: line for line in done.stdout.splitlines()}
+    assert "no file that another process could load" in rows["same_seed_same_codes_in_a_fresh_process"]
+    assert "cannot be built anew" in rows["same_in_a_fresh_process"]
