@@ -17,7 +17,10 @@ POWERS = np.array([[step**power for power in (1, 2, 3, 4)] for step in STEPS])
 @register_method("cnnh", title="CNNH", paper="Xia et al., AAAI 2014", groups=("paper",))
 class CNNH(DeepMethod):
     """Stage 1: min ||S - H H^T / K||^2 over the known pairs, H in [-1, 1]^(n x K), then H = sign(H). Stage 2: the
-    network's tanh outputs are fitted to the rows of H by squared error."""
+    network's tanh outputs are fitted to the rows of H by squared error.
+
+    Where images have one label each and all pairs are known, stage 1 run to its end finds one code for each class, and
+    stage 2 is then a method of class codes, as CSQ is; after one or two sweeps rows of a class still differ."""
 
     sweeps: int = parameter(
         20, least=1, search=[5, 10, 20], doc="most of stage 1 over all entries, which ends when its loss stops falling"

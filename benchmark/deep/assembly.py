@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -96,7 +96,10 @@ def _scaling(method: Trainable, features: np.ndarray, fixed: bool) -> FeatureSca
     """Of what the hash layer sees. Only features that training does not change are reduced to principal directions:
     those of a body that learns would be those of its first step."""
     components = method.training.components if fixed else 0
-    return FeatureScaling.fit(features, mode=method.scaling, gain="sqrt", components=components)
+    # A step of Adam moves an output by the rate times the sum of its inputs' sizes, and decay bounds it by that sum
+    # too: were it to grow with the width, settings chosen at one width would not serve another.
+    gain: Literal["sqrt", "even"] = "even" if method.training.optimizer == "adam" else "sqrt"
+    return FeatureScaling.fit(features, mode=method.scaling, gain=gain, components=components)
 
 
 def _from_images(method: Trainable, train: Split, backbone: Backbone) -> tuple[Assembly, Rows]:

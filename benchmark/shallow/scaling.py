@@ -20,6 +20,7 @@ from benchmark.shallow.principal import principal_directions
 Mode = Literal["center-l2", "center", "l2", "none"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 CHUNK_BYTES = 1 << 25  # of float32 rows at a time: bounds the memory of transform, whatever the split's size
+EVEN = 256  # the width at which gains "sqrt" and "even" are the same
 ROUNDING = 1e-6  # a row this much shorter than the mean is the mean, up to float32 rounding
 
 
@@ -42,11 +43,12 @@ class FeatureScaling:
         cls,
         train_features: np.ndarray | None,
         mode: str = "center-l2",
-        gain: float | Literal["sqrt"] = 1.0,
+        gain: float | Literal["sqrt", "even"] = 1.0,
         components: int = 0,
     ) -> FeatureScaling:
-        """Learn from the training rows. `gain="sqrt"` means the square root of the width of what comes out;
-        `components` is the most principal directions to keep, 0 for all columns as they are."""
+        """Learn from the training rows. `gain="sqrt"` is the square root of the width of what comes out, for rows of
+        unit numbers; "even" is EVEN over that root, for rows whose numbers sum up to as much at any width. `components`
+        is the most principal directions to keep, 0 for all columns as they are."""
         if mode not in MODES:
             raise UsageError(f"scaling '{mode}' is unknown, expected one of {', '.join(MODES)}")
         features = _checked(train_features)
@@ -60,7 +62,8 @@ class FeatureScaling:
         kept = mean if "center" in mode else np.zeros(dimension)
         directions = _directions(features, components) if 0 < components < dimension else None
         width = dimension if directions is None else directions.shape[1]
-        return cls(mode, float(np.sqrt(width) if gain == "sqrt" else gain), kept.astype(np.float32), directions)
+        gains = {"sqrt": np.sqrt(width), "even": EVEN / np.sqrt(width)}
+        return cls(mode, float(gains.get(gain, gain)), kept.astype(np.float32), directions)  # type: ignore[arg-type]
 
     @property
     def dimension(self) -> int:

@@ -92,3 +92,18 @@ def test_the_profile_may_ask_for_other_sizes_where_there_are_sizes() -> None:
     smaller = image_transform(usual, Training(resize=64, crop=56))
     assert (smaller.resize, smaller.crop) == (64, 56)
     assert image_transform(none, Training(resize=64, crop=56)) == none
+
+
+def test_a_step_of_adam_goes_as_far_at_any_width() -> None:
+    """Columns that stand there several times over say nothing new: the rate must not depend on how many there are."""
+    random = np.random.default_rng(0)
+    features, labels = random.standard_normal((40, 6)).astype(np.float32), np.arange(40) % 4
+    training = Training(train="hash", steps=1, optimizer="adam", learning_rate=0.01, deviation=0.0, device="cpu")
+    moved = []
+    for times in (1, 7):
+        rows = Split(features=np.repeat(features, times, axis=1), labels=labels)
+        method = get_method("cnnh")(8, 3, training=training).fit(rows.visible("images", "similarity"))
+        assembly = method._assembly
+        moved.append(assembly.encoder()(assembly.rows(rows).take(np.arange(40))).detach())
+    assert moved[0].abs().mean() > 0.01
+    torch.testing.assert_close(moved[0], moved[1], rtol=1e-3, atol=1e-3)

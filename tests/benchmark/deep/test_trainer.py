@@ -143,6 +143,15 @@ def test_decay_is_of_weights_and_under_adam_of_the_hash_layer_alone(doomed: Any)
         assert [group["weight_decay"] for group in run.optimizer.param_groups] == [body, 0, head, 0]
 
 
+def test_more_steps_decay_less_each_under_adam(doomed: Any) -> None:
+    network = HashNetwork(nn.Identity(), nn.Identity(), hash_layer(4, 2, 0.01))
+    for optimizer, decays in (("adam", [3.0, 0.75]), ("sgd", [3.0, 3.0])):
+        method = doomed(2, training=Training(optimizer=optimizer, weight_decay=3.0, steps=50))
+        for method.steps, decay in zip((50, 200), decays, strict=True):
+            run = start(method, network, torch.device("cpu"))
+            assert run.optimizer.param_groups[0]["weight_decay"] == decay
+
+
 def test_a_step_of_adam_does_not_depend_on_the_scale_of_the_loss(clusters: Any) -> None:
     training = dataclasses.replace(SHORT, optimizer="adam", learning_rate=0.01, weight_decay=0.0, checkpoint_seconds=60)
     weights = []

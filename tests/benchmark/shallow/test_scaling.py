@@ -26,7 +26,7 @@ def plain(train, row, mode, gain):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("gain", "number"), [(1.0, 1.0), (2.5, 2.5), ("sqrt", np.sqrt(6))])
+@pytest.mark.parametrize(("gain", "number"), [(1.0, 1.0), (2.5, 2.5), ("sqrt", np.sqrt(6)), ("even", 256 / np.sqrt(6))])
 def test_equals_the_plain_definition(mode, gain, number):
     rng = np.random.default_rng(0)
     train, query = rng.random((50, 6), dtype=np.float32), rng.random((7, 6), dtype=np.float32)
