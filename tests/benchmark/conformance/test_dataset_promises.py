@@ -150,4 +150,4 @@ def test_every_promise_has_a_data_set_that_breaks_it():
 
 def test_of_an_instance_some_promises_do_not_apply(made):
     rows = {row.name: row for row in check_dataset(**made())}
-    assert "an instance was given" in rows["revision_follows_the_content"].message
+    assert "cannot be built anew" in rows["revision_follows_the_content"].message
