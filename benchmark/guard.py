@@ -139,7 +139,8 @@ def checked_codes(name: str, codes: Any, bits: int | None, rows: int) -> np.ndar
     array = np.asarray(codes)
     width = bits if bits is not None else array.shape[-1] if array.ndim else 1
     if array.shape != (rows, width):
-        raise InvalidCodes(f"{name}: encode returned an array of shape {array.shape}, expected {(rows, width)}")
+        given = "None" if codes is None else f"an array of shape {array.shape}"
+        raise InvalidCodes(f"{name}: encode returned {given}, expected {(rows, width)}")
     zero_one = array.dtype == bool or (array.dtype.kind in "iuf" and not array.all() and np.isin(array, (0, 1)).all())
     if zero_one:
         given = "bool" if array.dtype == bool else f"0 and 1 of type {array.dtype}"

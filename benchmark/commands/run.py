@@ -81,7 +81,7 @@ def _check_work(args: argparse.Namespace, todo: Sequence[PlannedCell]) -> None:
 def _announce(planned: Sequence[PlannedCell], todo: Sequence[PlannedCell]) -> None:
     states = Counter(one.state for one in planned)
     shown = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
-    print(f"{len(planned)} cells: {shown}; {len(todo)} to run")
+    print(f"{len(planned)} cell{'s' * (len(planned) != 1)}: {shown}; {len(todo)} to run")
     if any(one.cell.choice.dataset.miniature for one in planned):
         print("note: no data root given, so miniatures stand in for the real data sets (their results say so)")
     for line in settings_lines(planned):

@@ -38,6 +38,7 @@ NO_FILE = "the class is defined in no file that another process could load; put 
 BITS = 16  # what most promises are tested with, unless the method declines it
 BIT_LENGTHS = (1, BITS, 47)  # besides: one bit, where much degenerates, and a longer one that nothing divides
 SPARE_LENGTHS = (12, 24, 8, 32, 64, 128)  # take the place of those that are declined
+STEPS = 60  # of a training by the profile `quick`
 OTHER_ROWS = 5  # the seed of rows that are not those of the first fit
 
 
@@ -78,12 +79,11 @@ class MethodTrial:
         """An instance; one that can be configured gets a short training, for images on a small random backbone."""
         if not self._configurable:
             return self.cls(bits, seed)
-        from benchmark.deep.profile import Training
+        from benchmark.deep.profile import load_profile
 
-        short = Training(train="hash", steps=60, batch=32, learning_rate=0.01, device="cpu")
+        short = replace(load_profile("quick").training, train="hash", steps=STEPS, epochs=0.0, batch=32, device="cpu")
         if self.images if images is None else images:
             short = replace(short, backbone="squeezenet1_1", weights="random", resize=SIDE, crop=SIDE)
-            short = replace(short, learning_rate=0.001)  # it gives eight times as many features
         return self.cls(bits, seed, training=short)
 
     def built(self, bits: int) -> Any:

@@ -178,7 +178,7 @@ def take_step(method: Trainable, run: TrainingState, inputs: torch.Tensor, targe
     run.optimizer.zero_grad(set_to_none=True)
     with torch.autocast(inputs.device.type, enabled=run.scaler.is_enabled()):
         raw = run.network(inputs)
-    loss = method.objective(raw.float(), target, step)
+    loss = checked_loss(method, method.objective(raw.float(), target, step))
     if not torch.isfinite(loss):
         remedy = f"lower the learning rate ({training.learning_rate:g})"
         if step == 0:  # before anything was learned
@@ -192,6 +192,16 @@ def take_step(method: Trainable, run: TrainingState, inputs: torch.Tensor, targe
         _log(run, step, loss.item())
     run.scaler.step(run.optimizer)
     run.scaler.update()
+
+
+def checked_loss(method: Trainable, loss: Any) -> torch.Tensor:
+    """The loss, if it is one number that something can be learned from."""
+    if not isinstance(loss, torch.Tensor) or loss.numel() != 1 or not loss.requires_grad:
+        shape = f"shape {tuple(loss.shape)}" if isinstance(loss, torch.Tensor) else type(loss).__name__
+        constant = isinstance(loss, torch.Tensor) and loss.numel() == 1
+        given = "a constant: nothing of it depends on the outputs" if constant else f"{shape}"
+        raise UsageError(f"{method.info.name}: loss returned {given}; expected a tensor of one number, such as a mean")
+    return loss
 
 
 def batches(method: Trainable, rows: Rows, steps: range) -> Iterator[tuple[int, torch.Tensor, Any]]:

@@ -244,7 +244,7 @@ def changed_parameters(info: MethodInfo, params: Mapping[str, Any]) -> dict[str,
         if sets_training(info, name):
             changed[name] = _training_number(info, name, value)
         elif name not in info.parameters:
-            known = ", ".join(info.parameters) or "none"
+            known = ", ".join([*info.parameters, *(one for one in TRAINED if sets_training(info, one))]) or "none"
             raise UsageError(f"method '{info.name}' has no parameter '{name}'; it has: {known}")
         else:
             typed = checked_value(info.name, info.declared[name], value)

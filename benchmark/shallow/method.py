@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from benchmark.contracts import Input, MethodInfo, Split, parameter
+from benchmark.errors import InvalidCodes
 from benchmark.parameters import with_constructor
 from benchmark.shallow.projections import encode_rows
 from benchmark.shallow.scaling import FeatureScaling, Mode
@@ -44,4 +45,11 @@ class ProjectionMethod:
         return self
 
     def encode(self, split: Split) -> np.ndarray:
-        return encode_rows(split, self.scaler, self.project)
+        return encode_rows(split, self.scaler, self._projected)
+
+    def _projected(self, rows: np.ndarray) -> np.ndarray:
+        values = self.project(rows)
+        if np.shape(values) != (len(rows), self.bits):
+            given = "None" if values is None else f"an array of shape {np.shape(values)}"
+            raise InvalidCodes(f"{self.info.name}: project returned {given}, expected {(len(rows), self.bits)}")
+        return values

@@ -198,7 +198,7 @@ def test_plus_and_minus_one_of_another_type_are_converted(codes: Any, monkeypatc
         (np.sign(np.arange(12).reshape(6, 2) - 1), "1 zeros among 12"),
         (GOOD[:, :1], r"shape \(6, 1\)"),
         (GOOD[:3], r"shape \(3, 2\)"),
-        (None, "shape"),
+        (None, "None"),
     ],
 )
 def test_other_codes_are_invalid_and_told_what_is_expected(

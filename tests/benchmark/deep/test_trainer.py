@@ -109,6 +109,21 @@ def rates_at(step: int, training: Training, name: str = "dph", **parameters: Any
     return [group["lr"] for group in run.optimizer.param_groups]
 
 
+@pytest.mark.parametrize(
+    ("loss", "told"),
+    [
+        (lambda codes: codes.both.mean(1), r"shape \(32,\)"),
+        (lambda codes: 0.5, "float"),
+        (lambda codes: None, "NoneType"),
+        (lambda codes: torch.tensor(0.5), "a constant"),
+    ],
+)
+def test_a_loss_that_is_not_one_number_is_told_so(loss: Any, told: str, doomed: Any, clusters: Any) -> None:
+    doomed.loss = lambda self, codes, similarity, step: loss(codes)
+    with pytest.raises(UsageError, match=f"doomed: loss returned {told}.*; expected a tensor of one number"):
+        doomed(8, training=SHORT).fit(clusters())
+
+
 def test_rates_of_backbone_hash_layer_and_biases() -> None:
     training = Training(learning_rate=0.1, decay=0.5, decay_every=100)
     assert rates_at(199, training) == pytest.approx([0.05, 0.1, 0.5, 1.0])

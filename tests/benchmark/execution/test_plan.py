@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmark import UsageError
+from benchmark import UsageError, get_method
 from benchmark.deep.profile import load_profile
 from benchmark.execution import grid as grid_module
 from benchmark.execution import plan as plan_module
 from benchmark.execution.fingerprint import differences
-from benchmark.execution.grid import DatasetChoice, Grid, training_id
+from benchmark.execution.grid import DatasetChoice, Grid, changed_parameters, training_id
 from benchmark.execution.plan import PlannedCell, plan, stale_keys
 from benchmark.execution.record import Record
 from benchmark.execution.store import Store, tune_store
@@ -99,6 +99,10 @@ def test_a_sweep_adds_cells_and_keeps_the_others(tiny: Path, store: Store) -> No
 
 
 def test_a_parameter_nobody_knows_is_a_usage_error(tiny: Path, store: Store) -> None:
+    with pytest.raises(
+        UsageError, match=r"'dhn' has no parameter 'lr'; it has: .*quantization.*, learning_rate, weight_decay"
+    ):
+        changed_parameters(get_method("dhn").info, {"lr": 1})
     with pytest.raises(UsageError, match="has no parameter 'iteration'; it has: iterations"):
         plan(grid(tiny, params={"itq": {"iteration": 7}}), store)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmark import Split, UsageError, register_method
+from benchmark import InvalidCodes, Split, UsageError, register_method
 from benchmark.registry import methods
 from benchmark.shallow import ProjectionMethod, scaling
 
@@ -45,6 +45,15 @@ def test_encoding_takes_bounded_chunks(monkeypatch):
     assert method.chunks == [16, 16, 8]
     assert whole.shape == (40, 4)
     assert method.encode(Split(features=rows[:0])).shape == (0, 4)
+
+
+@pytest.mark.parametrize(("given", "told"), [(None, "None"), (np.ones((40, 3)), r"an array of shape \(40, 3\)")])
+def test_a_projection_of_another_shape_is_named(given, told, monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(40, 6))
+    method = Columns(4).fit(Split(features=rows))
+    monkeypatch.setattr(Columns, "project", lambda self, rows: given)
+    with pytest.raises(InvalidCodes, match=rf"test-columns: project returned {told}, expected \(40, 4\)"):
+        method.encode(Split(features=rows))
 
 
 def test_an_unknown_scaling_is_told_the_known_ones():
