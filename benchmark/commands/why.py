@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from benchmark.commands import arguments
+from benchmark.commands import run as run_command
 from benchmark.errors import UsageError
 
 HELP = "the state of cells, and what made stale ones stale"
@@ -12,10 +13,7 @@ HELP = "the state of cells, and what made stale ones stale"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("cell", nargs="?", default="", help="part of a key or of 'method dataset K bits seed S'")
-    arguments.add_grid(parser)
-    arguments.add_data(parser)
-    arguments.add_results(parser)
-    arguments.add_plugin(parser)
+    run_command.add_arguments(parser)  # all of them, so that a run's words can be pasted
 
 
 def run(args: argparse.Namespace) -> int:

@@ -23,7 +23,7 @@ def test_a_changed_source_makes_a_cell_stale_and_why_names_it(
     (tmp_path / "results" / "cells" / f"{record.key}.json").unlink()
     record.key = "0" * 64
     Store("results").commit(record, {"ap": np.zeros(1)})
-    _code, out, _ = command("why", *words, "--plugin", plugin)
+    _code, out, _ = command("why", *words, "--plugin", plugin, "--no-report", "--jobs", "1", "--reports", "elsewhere")
     assert "stale" in out
     assert "sources.method: older ->" in out
 
