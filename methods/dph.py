@@ -35,7 +35,6 @@ class DPH(PairwiseMethod):
 
     focal = False  # q_ij := p_ij, the focal loss's own measure of difficulty
     weighted = True  # w_ij = alpha_ij (1 - q_ij)^gamma; else 1
-    quantized = True  # Q is there
 
     gamma: float = parameter(
         0.1, least=0, search=[0, 0.1, 0.5, 1], doc="exponent of the priority, eq. 7 and 12; 0.1 in the released code"
@@ -79,7 +78,7 @@ class DPH(PairwiseMethod):
         pairwise = self.priority_cross_entropy if self.mode == "paper" else self.authors_cross_entropy
         quantization = self.priority_quantization if self.mode == "paper" else self.authors_quantization
         loss = pairwise(nll, h, similarity)
-        return loss + self.inv_epsilon * quantization(h.both) if self.quantized else loss
+        return loss + self.inv_epsilon * quantization(h.both) if self.inv_epsilon else loss
 
     def priority_cross_entropy(self, nll: torch.Tensor, h: Codes, similarity: PairBlock) -> torch.Tensor:
         """L of eq. 10: -sum alpha_ij (1 - q_ij)^gamma log p_ij, over sum alpha_ij."""
@@ -160,4 +159,4 @@ class DPHW(DPH):
 class DPHQ(DPH):
     """DPH without the quantisation term."""
 
-    quantized = False
+    inv_epsilon: float = parameter(0.0, least=0, doc="1/epsilon of the prior; 0: it is flat, and there is no such term")
