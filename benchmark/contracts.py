@@ -208,7 +208,7 @@ class MethodInfo:
     source: Path | None = None
     declared: Mapping[str, Parameter] = field(default_factory=dict)  # the same with types, search values and docs
     takes_training: bool = False  # whether the constructor has the keyword `training`
-    entry: str | None = None  # `module:name` of the entry point that brought it
+    entry: str | None = None  # `module:name` to import it by, where it came with a package
 
 
 @dataclass(frozen=True)

@@ -285,6 +285,7 @@ def _add_method(cls: Any, info: MethodInfo) -> None:
         info,
         parameters={key: one.default for key, one in declared.items()},
         source=_source(cls),
+        entry=_entry(cls),
         declared=declared,
         takes_training=takes_training(cls),
     )
@@ -314,7 +315,7 @@ def register_dataset(
     def register(cls: T) -> T:
         keywords = [one for one in inspect.signature(cls).parameters.values() if one.kind is one.KEYWORD_ONLY]
         hyper = {one.name: one.default for one in keywords if one.name != "data_root"}
-        cls.info = DatasetInfo(name, title, stand_in, takes, hyper, _source(cls))  # type: ignore[attr-defined]
+        cls.info = DatasetInfo(name, title, stand_in, takes, hyper, _source(cls), _entry(cls))  # type: ignore[attr-defined]
         datasets.add(name, cls)
         return cls
 
@@ -325,6 +326,14 @@ def _source(cls: type) -> Path | None:
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
     return Path(file).resolve() if file else None
+
+
+def _entry(cls: type) -> str | None:
+    """How another process imports a class of a package: a module of one does not stand alone as a plugin file does."""
+    package = getattr(sys.modules.get(cls.__module__), "__package__", None)
+    if not package or cls.__module__ == "__main__" or "<locals>" in cls.__qualname__:
+        return None
+    return f"{cls.__module__}:{cls.__qualname__}"
 
 
 # Asking for them

@@ -1,13 +1,17 @@
 """Another process computes, and says so when it cannot."""
 
+import importlib
 import os
 import subprocess
 import sys
 
 import pytest
 
+from benchmark import check_method
 from benchmark.conformance import Broken
 from benchmark.conformance.fresh_process import in_a_fresh_process
+from benchmark.execution.origin import origin_of
+from benchmark.registry import methods
 
 SCRIPT = """
 import sys
@@ -66,3 +70,21 @@ def test_a_script_that_checks_its_own_classes_runs_once(tmp_path):
     rows = {line.split("'")[1]: line for line in done.stdout.splitlines()}
     assert "no file that another process could load" in rows["same_seed_same_codes_in_a_fresh_process"]
     assert "cannot be built anew" in rows["same_in_a_fresh_process"]
+
+
+def test_a_class_of_a_package_is_imported_as_such(tmp_path, monkeypatch):
+    """Loaded as a file that stands alone, it would not find its neighbours."""
+    monkeypatch.setattr(methods, "_plugins", dict(methods._plugins))
+    monkeypatch.syspath_prepend(tmp_path)
+    folder = tmp_path / "neighbours_of_mine"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "helper.py").write_text("import numpy as np\n\ndef draw(seed):\n    return np.random.default_rng(seed)\n")
+    start, end = SCRIPT.index("@register_method"), SCRIPT.index("@register_dataset")
+    text = SCRIPT[start:end].replace("np.random.default_rng", "draw").replace("of-a-script", "of-a-package")
+    heads = ("import numpy as np", "from benchmark import register_method", "from .helper import draw")
+    (folder / "mine.py").write_text("\n".join([*heads, "", text]))
+    plugin = importlib.import_module("neighbours_of_mine.mine").Mine
+    assert plugin.info.entry == "neighbours_of_mine.mine:Mine"
+    assert all(row.kept and row.tested for row in check_method(plugin) if "fresh" in row.name)
+    assert origin_of("method", plugin).entry == plugin.info.entry
