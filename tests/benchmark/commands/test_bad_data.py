@@ -103,14 +103,14 @@ FEATURES = [
     *(fine(f"features: labels of {kind}", "audit features:x.npz", "classes: 3", features(train_labels=ROWS.astype(kind),
            query_labels=ROWS[:6].astype(kind), database_labels=ROWS.astype(kind)))
       for kind in ("u1", "u2", "u4", "u8", "i1", "i2")),
-    *(fine(f"features: rows of {kind}", run(), "1 cells", features(train_features=np.ones((12, 4), kind)))
+    *(fine(f"features: rows of {kind}", run(), "1 cell:", features(train_features=np.ones((12, 4), kind)))
       for kind in ("f2", "f8", "i1", "u1")),
     fine("features: queries in the database", "audit features:x.npz", "6 of 6 query rows",
          features(query_ids=list("abcdef"), database_ids=list("abcdefghijkl")), code=1),
     fine("features: one row twice", "audit features:x.npz", "1 duplicate rows", features(query_ids=list("abcdee"))),
     fine("features: rows without a label", "audit features:x.npz", "rows in train have no label",
          features(train_labels=np.where(ROWS == 2, -1, ROWS))),
-    fine("features: a cache that keeps nothing", run(), "1 cells", text("../cache/checked", "a file"),
+    fine("features: a cache that keeps nothing", run(), "1 cell:", text("../cache/checked", "a file"),
          text("../cache/hashes", "a file")),
     fine("features: hostile class names", "audit features:x.npz", "classes: 3",
          features(class_names=["$x_{$", "[/x]", "=1+1\n"])),

@@ -45,13 +45,13 @@ FLAGS = [
     bad("bits 1_000", run("--bits 1_000"), "1000"),
     bad("bits without a value", ["run", "--bits"], "--bits"),
     bad("one of several bits", run("--bits 8 16 no"), "no"),
-    fine("bits twice count once", run("--bits 16 16"), "1 cells"),
+    fine("bits twice count once", run("--bits 16 16"), "1 cell:"),
     fine("bits between spaces", run(["--bits", " 5 "]), "5 bits"),
     fine("bits in other digits", run("--bits ١"), " 1 bits"),
     fine("512 bits", run("--bits 512"), "512 bits"),
     *(bad(f"seeds {value!r}", run(["--seeds", value]), "--seeds") for value in ("1.5", "nan", "x", "", "1e3")),
     *(bad(f"seeds {value}", run(["--seeds", str(value)]), str(value)) for value in (-1, HUGE)),
-    fine("seeds twice count once", run("--seeds 0 0"), "1 cells"),
+    fine("seeds twice count once", run("--seeds 0 0"), "1 cell:"),
     fine("a seed with an underscore", run("--seeds 1_000"), "seed 1000"),
     *(bad(f"jobs {value!r}", run(["--jobs", value]), "--jobs") for value in NO_WHOLE_NUMBERS),
     *(bad(f"threads {value!r}", run(["--threads", value]), "--threads") for value in NO_WHOLE_NUMBERS[:4]),
@@ -59,7 +59,7 @@ FLAGS = [
       for value in ("nan", "inf", "-inf", "-1", "0", "1e400", "x", "", "5s")),
     *(bad(f"memory {value!r}", run([f"--memory={value}"]), "--memory")
       for value in ("-5G", "0", "nan", "inf", "1e400G", "much", "", "G", "5GG", "5T", "-1", "4 G M")),
-    fine("memory in small letters", run("--memory 4g"), "1 cells"),
+    fine("memory in small letters", run("--memory 4g"), "1 cell:"),
     *(bad(f"dask {value!r}", run(["--dask", value]), "--dask") for value in ("local:0", "local:-1", "local:x", "")),
     bad("force and only-failed", run("--force --only-failed"), "--only-failed"),
     *(bad(f"tune trials {value}", f"tune --datasets features:x.npz --methods lsh --trials={value}", "trials")
@@ -113,7 +113,7 @@ NAMES = [
     bad("one of several methods", run(methods="lsh nope"), "nope"),
     *(bad(f"method {name!r}", run(["--methods", name]), name[1:])
       for name in ("$x$", "a/b", "[/x]", "=1+1", "@x", "\u202edna", "жук")),
-    fine("methods twice count once", run(methods="lsh lsh"), "1 cells"),
+    fine("methods twice count once", run(methods="lsh lsh"), "1 cell:"),
     bad("data set without a name", run(datasets=[""]), "dataset ''"),
     bad("data set unknown", run(datasets=["[/x]"]), "[/x]"),
     bad("data set misspelt", run(datasets=["feature:x.npz"]), "did you mean 'features'"),
@@ -122,8 +122,8 @@ NAMES = [
       for kind in ("features", "lists", "folder", "pairs")),
     bad("features without a colon", run(datasets=["features"]), "features:FILE.npz"),
     bad("a path where none is taken", run(datasets=["imagenet-mini:x"]), "imagenet-mini"),
-    fine("data set twice counts once", run(datasets=["features:x.npz", "features:x.npz"]), "1 cells"),
-    fine("data set under two paths counts once", run(datasets=["features:x.npz", "features:./x.npz"]), "1 cells"),
+    fine("data set twice counts once", run(datasets=["features:x.npz", "features:x.npz"]), "1 cell:"),
+    fine("data set under two paths counts once", run(datasets=["features:x.npz", "features:./x.npz"]), "1 cell:"),
     *(bad(f"{kind}: that is not there", run(datasets=[f"{kind}:nowhere"]), "nowhere")
       for kind in ("features", "lists", "folder", "pairs")),
     *(bad(f"{kind}: below a file", run(datasets=[f"{kind}:x.npz/y"]), "x.npz/y")
@@ -199,7 +199,7 @@ OPTIONS = [
     bad("drop_overlap 7", option("lists.drop_overlap=7", "lists", "l"), "drop_overlap", lists()),
     *(bad(f"pairs map_cutoff {value}", option(f"pairs.map_cutoff={value}", "pairs", "p.npz"), "map_cutoff", pairs())
       for value in ("-5", "x")),
-    fine("a cut-off beyond the database", option("lists.map_cutoff=1000000", "lists", "l"), "1 cells", lists()),
+    fine("a cut-off beyond the database", option("lists.map_cutoff=1000000", "lists", "l"), "1 cell:", lists()),
 ]  # fmt: skip
 
 # Parameters of methods: --set, --sweep, --tuned
@@ -328,8 +328,8 @@ PROFILES = [
         "backbone": ('"resnet-fifty"', "5"), "weights": ('"nowhere.pth"', "1"),
     }.items() for value in values),
     profile("a crop larger than its image", "[training]\nresize = 32\ncrop = 64", "crop"),
-    fine("profile: empty", run("--profile p.toml"), "1 cells", text("p.toml", "")),
-    fine("profile: a whole number as rate", run("--profile p.toml"), "1 cells",
+    fine("profile: empty", run("--profile p.toml"), "1 cell:", text("p.toml", "")),
+    fine("profile: a whole number as rate", run("--profile p.toml"), "1 cell:",
          text("p.toml", "[training]\nlearning_rate = 1")),
 ]  # fmt: skip
 
