@@ -18,6 +18,7 @@ from benchmark.deep.pieces import (
     cross_entropy,
     log_cosh,
     power,
+    straight_through_sign,
 )
 from benchmark.deep.profile import Profile, Training, load_profile
 from benchmark.deep.samplers import PairStreams, Stream, triplets
@@ -42,6 +43,7 @@ __all__ = [
     "load_profile",
     "log_cosh",
     "power",
+    "straight_through_sign",
     "torch",
     "triplets",
 ]

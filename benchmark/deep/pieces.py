@@ -155,3 +155,8 @@ def power(base: torch.Tensor, exponent: float) -> torch.Tensor:
 def binary(outputs: torch.Tensor) -> torch.Tensor:
     """b = +1 where u > 0, else -1: never 0, as sign() would be."""
     return torch.where(outputs > 0, 1.0, -1.0).to(outputs.dtype)
+
+
+def straight_through_sign(values: torch.Tensor) -> torch.Tensor:
+    """b = binary(v), exactly +-1, with the gradient of b passed to v as it is (Bengio et al., 2013)."""
+    return binary(values) + (values - values.detach())

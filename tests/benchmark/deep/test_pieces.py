@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark import LabelSimilarity, PairSimilarity
-from benchmark.deep import Codes, PairCounts, PairGraph, binary, cosine, cross_entropy, log_cosh, power
+from benchmark.deep import (
+    Codes,
+    PairCounts,
+    PairGraph,
+    binary,
+    cosine,
+    cross_entropy,
+    log_cosh,
+    power,
+    straight_through_sign,
+)
 
 numbers = st.floats(-700, 700)
 
@@ -105,3 +115,13 @@ def test_counts_are_named_and_come_in_order() -> None:
     total, similar, dissimilar = counts.floored()
     assert (total.tolist(), similar.tolist(), dissimilar.tolist()) == ([5, 3], [1, 2], [5, 1])
     assert counts.floored().similar.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-6, 1.0, 1e4, 1e30])
+def test_straight_through_sign_is_binary_forward_and_the_identity_backward(scale: float) -> None:
+    values = (scale * torch.randn(50, generator=torch.Generator().manual_seed(0))).requires_grad_()
+    found = straight_through_sign(values)
+    assert torch.equal(found, binary(values))  # exactly: rounding would leave Hamming space
+    target = torch.linspace(-2, 2, 50)
+    (gradient,) = torch.autograd.grad((found - target).square().sum(), values)
+    assert torch.equal(gradient, 2 * (binary(values) - target))
