@@ -4,6 +4,14 @@ A new pairwise method is a subclass of `PairwiseMethod` with one method, `loss(c
 labels is a `PointwiseMethod` with `loss(outputs, labels, step)`.
 """
 
+from benchmark.deep.centres import (
+    CentreKind,
+    class_centres,
+    gilbert_varshamov_distance,
+    griesmer_distance,
+    hadamard,
+    too_many_classes,
+)
 from benchmark.deep.lazy import torch
 from benchmark.deep.method import DeepMethod, PairwiseMethod, PointwiseMethod
 from benchmark.deep.pieces import (
@@ -26,6 +34,7 @@ from benchmark.deep.samplers import PairStreams, Stream, triplets
 __all__ = [
     "COSINE_EDGE",
     "NORM_FLOOR",
+    "CentreKind",
     "Codes",
     "DeepMethod",
     "PairBlock",
@@ -38,12 +47,17 @@ __all__ = [
     "Stream",
     "Training",
     "binary",
+    "class_centres",
     "cosine",
     "cross_entropy",
+    "gilbert_varshamov_distance",
+    "griesmer_distance",
+    "hadamard",
     "load_profile",
     "log_cosh",
     "power",
     "straight_through_sign",
+    "too_many_classes",
     "torch",
     "triplets",
 ]
