@@ -5,6 +5,7 @@ labels is a `PointwiseMethod` with `loss(outputs, labels, step)`.
 """
 
 from benchmark.deep.centres import (
+    CENTRE_KINDS,
     CentreKind,
     class_centres,
     gilbert_varshamov_distance,
@@ -13,7 +14,7 @@ from benchmark.deep.centres import (
     too_many_classes,
 )
 from benchmark.deep.lazy import torch
-from benchmark.deep.method import DeepMethod, PairwiseMethod, PointwiseMethod
+from benchmark.deep.method import CentredMethod, DeepMethod, PairwiseMethod, PointwiseMethod
 from benchmark.deep.pieces import (
     COSINE_EDGE,
     NORM_FLOOR,
@@ -22,6 +23,7 @@ from benchmark.deep.pieces import (
     PairCounts,
     PairGraph,
     binary,
+    class_cross_entropy,
     cosine,
     cross_entropy,
     log_cosh,
@@ -32,9 +34,11 @@ from benchmark.deep.profile import Profile, Training, load_profile
 from benchmark.deep.samplers import PairStreams, Stream, triplets
 
 __all__ = [
+    "CENTRE_KINDS",
     "COSINE_EDGE",
     "NORM_FLOOR",
     "CentreKind",
+    "CentredMethod",
     "Codes",
     "DeepMethod",
     "PairBlock",
@@ -48,6 +52,7 @@ __all__ = [
     "Training",
     "binary",
     "class_centres",
+    "class_cross_entropy",
     "cosine",
     "cross_entropy",
     "gilbert_varshamov_distance",

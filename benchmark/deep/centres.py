@@ -16,6 +16,7 @@ from benchmark.errors import UsageError
 from benchmark.seeds import generator
 
 CentreKind = Literal["hadamard", "bernoulli", "gilbert-varshamov"]
+CENTRE_KINDS: tuple[CentreKind, ...] = get_args(CentreKind)
 LISTED_BITS = 16  # up to here all words are listed, beyond they are drawn
 
 
@@ -35,7 +36,7 @@ def class_centres(kind: CentreKind, classes: int, bits: int, seed: int = 0) -> n
         return _far_words(classes, bits, random).astype(np.float32)
     if kind == "bernoulli":
         return _different_words(classes, bits, random).astype(np.float32)
-    raise UsageError(f"centres: kind = {kind!r}, expected one of {', '.join(get_args(CentreKind))}")
+    raise UsageError(f"centres: kind = {kind!r}, expected one of {', '.join(CENTRE_KINDS)}")
 
 
 def too_many_classes(train: Split, bits: int) -> str | None:

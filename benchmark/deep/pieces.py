@@ -135,6 +135,16 @@ def cross_entropy(logit: torch.Tensor, similar: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.binary_cross_entropy_with_logits(logit, similar.to(logit.dtype), reduction="none")
 
 
+def class_cross_entropy(
+    logits: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor | None = None
+) -> torch.Tensor:
+    """-sum_c w_c y_c log softmax(logits)_c / sum_c y_c of each row: its labels have equal shares."""
+    shares = labels / labels.sum(1, keepdim=True).clamp_min(1)
+    if weights is not None:
+        shares = shares * weights
+    return -(shares * torch.log_softmax(logits, 1)).sum(1)
+
+
 def log_cosh(x: torch.Tensor) -> torch.Tensor:
     """log cosh(x), a smooth |x|, stable at any x."""
     return x.abs() + torch.log1p(torch.exp(-2 * x.abs())) - log(2)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import itertools
 from math import comb
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmark import Split, UsageError
-from benchmark.deep import class_centres, gilbert_varshamov_distance, griesmer_distance, hadamard, too_many_classes
-from benchmark.deep.centres import CentreKind
-
-KINDS = get_args(CentreKind)
+from benchmark.deep import (
+    CENTRE_KINDS,
+    class_centres,
+    gilbert_varshamov_distance,
+    griesmer_distance,
+    hadamard,
+    too_many_classes,
+)
 
 
 def distances(words: np.ndarray) -> list[int]:
@@ -80,7 +84,7 @@ def test_griesmer_distance_of_codes_that_are_known_to_reach_it() -> None:
     ]  # 13 + 7 + 4 + 2 + 6 = 32
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CENTRE_KINDS)
 @pytest.mark.parametrize(
     ("classes", "bits"), [(1, 1), (2, 1), (8, 3), (5, 3), (64, 6), (31, 5), (12, 48), (300, 17), (4096, 12), (1, 128)]
 )
@@ -92,7 +96,7 @@ def test_any_number_of_classes_has_words_that_differ(kind: Any, classes: int, bi
     assert len(np.unique(words, axis=0)) == classes
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CENTRE_KINDS)
 def test_the_seed_decides(kind: Any) -> None:
     one, same, other = (class_centres(kind, 12, 24, seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, same)
@@ -105,7 +109,7 @@ def test_coins_are_fair() -> None:
     assert np.abs(words.T @ words / 2000 - np.eye(40)).max() < 0.12
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CENTRE_KINDS)
 def test_more_classes_than_words_are_told(kind: Any) -> None:
     with pytest.raises(UsageError, match="9 classes need a code each, but 3 bits have only 8: use more bits"):
         class_centres(kind, 9, 3)

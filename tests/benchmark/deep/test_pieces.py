@@ -16,6 +16,7 @@ from benchmark.deep import (
     PairCounts,
     PairGraph,
     binary,
+    class_cross_entropy,
     cosine,
     cross_entropy,
     log_cosh,
@@ -35,6 +36,30 @@ def test_cross_entropy_is_the_negative_log_likelihood(logit: float, similar: flo
     # -log sigmoid(t) = log(1 + exp(-t)), and for s = 0 the same at -t
     sign = -1 if similar else 1
     assert cross_entropy(tensor(logit), tensor(similar)).item() == pytest.approx(np.logaddexp(0, sign * logit))
+
+
+def test_class_cross_entropy_shares_a_row_among_its_labels() -> None:
+    logits = torch.from_numpy(np.random.default_rng(0).standard_normal((3, 4)))
+    labels = torch.tensor([[0, 1, 0, 0], [1, 0, 1, 1], [1, 1, 1, 1.0]]).double()
+    weights = tensor(1, 0.5, 0.25, 2)
+    for w in (None, weights):
+        expected = []
+        for row, hot in zip(logits.numpy(), labels.numpy(), strict=True):
+            parts = [
+                (1 if w is None else w[c].item()) * (math.log(sum(math.exp(x) for x in row)) - row[c])
+                for c in range(4)
+                if hot[c]
+            ]
+            expected.append(sum(parts) / len(parts))
+        assert class_cross_entropy(logits, labels, w).tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("value", [-1e4, 0.0, 1e4])
+def test_class_cross_entropy_is_finite_with_extreme_logits_and_without_a_label(value: float) -> None:
+    logits = torch.tensor([[value, 0.0], [0.0, value]])
+    found = class_cross_entropy(logits, torch.tensor([[0.0, 1.0], [0.0, 0.0]]))
+    assert torch.isfinite(found).all()
+    assert found[1] == 0
 
 
 @given(value=st.floats(-300, 300))
