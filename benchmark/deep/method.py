@@ -51,7 +51,7 @@ class DeepMethod:
         self.steps = self.training.steps  # of the training at hand; `fit` sets it anew, by the number of rows
         self.history: dict[str, list[Any]] = {}
         self.state: dict[str, torch.Tensor] = {}  # what the method keeps between steps, for the snapshot
-        self.classifier: torch.nn.Module | None = None  # trained and kept with the network, not part of encoding
+        self.classifier: Any = None  # a torch module, trained and kept with the network, not part of encoding
 
     @property
     def sgd_rate(self) -> float:
@@ -133,7 +133,8 @@ class PointwiseMethod(DeepMethod):
 
     needs: ClassVar[Needs] = "labels"
     class_sizes: torch.Tensor  # (classes,) training rows of each class, from `fit` on, before the two below are made
-    multi_label: bool  # whether a training row has more than one label
+    labelled_rows: int  # of training rows
+    multi_label: bool  # whether one of them has more than one label
 
     def loss(self, outputs: torch.Tensor, labels: torch.Tensor, step: int) -> torch.Tensor:
         """The loss of a batch: raw outputs u, (n, bits), and multi-hot labels, (n, classes) of 0.0 and 1.0."""
@@ -157,6 +158,7 @@ class PointwiseMethod(DeepMethod):
         self._labelled = np.flatnonzero(labels.any(axis=1))
         self._stream = Stream(len(self._labelled), 2 * self.training.batch, self.seed)
         self.class_sizes = torch.from_numpy(labels.sum(axis=0).astype(np.float32))
+        self.labelled_rows = len(self._labelled)
         self.multi_label = bool((labels.sum(axis=1) > 1).any())
         self.classifier = self.make_classifier(labels.shape[1])
         centres = self.make_centres(labels.shape[1])

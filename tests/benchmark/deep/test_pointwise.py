@@ -229,6 +229,7 @@ def test_sizes_of_classes_are_known_before_centres_are_made(second: bool, monkey
     method.prepare(Split(labels=labels))
     assert seen[0].tolist() == [2, second, 1]
     assert method.multi_label is second
+    assert method.labelled_rows == 3
 
 
 def test_data_without_labels_are_declined(clusters: Any) -> None:
