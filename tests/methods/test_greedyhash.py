@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark import Split, evaluate, get_method
+from benchmark import Split, get_method
 from benchmark.deep import Training
 
 SINGLE = np.eye(3, dtype=bool)[[0, 1, 2, 1, 0]]
@@ -90,15 +90,7 @@ def test_a_single_class_is_no_trouble() -> None:
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_it_learns_beside_rows_without_a_label(several: bool) -> None:
-    random = np.random.default_rng(0)
-    classes = np.arange(120) % 4
-    features = (3 * random.standard_normal((4, 16))[classes] + random.standard_normal((120, 16))).astype(np.float32)
-    labels = np.eye(5, dtype=bool)[classes]
-    labels[:, 4] = several & (classes < 2)
-    shown = labels.copy()
-    shown[::5] = False
-    method = get_method("greedyhash")(16, training=SHORT).fit(Split(features=features, labels=shown))
+def test_it_learns_beside_rows_without_a_label(beside_unlabelled_rows: Any, several: bool) -> None:
+    method, found = beside_unlabelled_rows("greedyhash", several)
     assert method.multi_label is several
-    codes = method.encode(Split(features=features))
-    assert evaluate(codes, codes, labels, labels, k=None).map > 0.9
+    assert found > 0.9
