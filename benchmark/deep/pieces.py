@@ -145,6 +145,14 @@ def class_cross_entropy(
     return -(shares * torch.log_softmax(logits, 1)).sum(1)
 
 
+def class_balanced_weights(sizes: torch.Tensor, beta: float) -> torch.Tensor:
+    """(1 - beta) / (1 - beta^n) of classes of n rows, over the largest of them (Cui et al., CVPR 2019): 1 for all at
+    beta = 0, inverse to the size towards beta = 1. A class without rows has 1."""
+    weights = (1 - beta) / (1 - beta ** sizes.double().clamp_min(1))
+    largest = torch.where(sizes > 0, weights, 0).max()
+    return (weights / largest).clamp_max(1).to(sizes.dtype)
+
+
 def log_cosh(x: torch.Tensor) -> torch.Tensor:
     """log cosh(x), a smooth |x|, stable at any x."""
     return x.abs() + torch.log1p(torch.exp(-2 * x.abs())) - log(2)

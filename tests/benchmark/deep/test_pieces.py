@@ -16,6 +16,7 @@ from benchmark.deep import (
     PairCounts,
     PairGraph,
     binary,
+    class_balanced_weights,
     class_cross_entropy,
     cosine,
     cross_entropy,
@@ -52,6 +53,19 @@ def test_class_cross_entropy_shares_a_row_among_its_labels() -> None:
             ]
             expected.append(sum(parts) / len(parts))
         assert class_cross_entropy(logits, labels, w).tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.9, 0.999])
+def test_class_balanced_weights(beta: float) -> None:
+    sizes = [500, 3, 0, 60]
+    plain = [(1 - beta) / (1 - beta**n) for n in sizes if n]
+    expected = [plain[0] / max(plain), plain[1] / max(plain), 1, plain[2] / max(plain)]
+    assert class_balanced_weights(tensor(*sizes), beta).tolist() == pytest.approx(expected)
+
+
+def test_class_balanced_weights_are_inverse_to_the_size_in_the_end() -> None:
+    found = class_balanced_weights(torch.tensor([1.0, 10.0, 100.0]), 1 - 1e-9)
+    assert found.tolist() == pytest.approx([1, 0.1, 0.01], rel=1e-5)
 
 
 @pytest.mark.parametrize("value", [-1e4, 0.0, 1e4])
