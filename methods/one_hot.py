@@ -15,7 +15,7 @@ class OneHot(ProjectionMethod):
     label are left out of training.
     """
 
-    ridge: float = parameter(1.0, least=1e-9, search=[0.01, 0.1, 1, 10], doc="added to X^T X; rows have length 1")
+    ridge: float = parameter(0.1, least=1e-9, search=[0.01, 0.1, 1, 10], doc="added to X^T X; by cross-validation")
     unsupported = staticmethod(too_many_classes)
 
     def learn(self, rows: np.ndarray, train: Split) -> None:
