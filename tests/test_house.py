@@ -83,7 +83,11 @@ def test_a_method_that_is_a_loss_takes_25_lines():
     for file, tree in TREES.items():
         classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
         bases = {base.id for node in classes for base in node.bases if isinstance(base, ast.Name)}
-        if file.parts[0] == "methods" and len(classes) == 1 and bases & {"PairwiseMethod", "PointwiseMethod"}:
+        if (
+            file.parts[0] == "methods"
+            and len(classes) == 1
+            and bases & {"PairwiseMethod", "PointwiseMethod", "CentredMethod"}
+        ):
             found[str(file)] = code_lines(tree, (ROOT / file).read_text(encoding="utf-8"))
     assert {"methods/dhn.py", "methods/dsh.py", "methods/hashnet.py"} <= set(found)
     assert not {file: lines for file, lines in found.items() if lines > 25}

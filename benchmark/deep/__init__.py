@@ -4,8 +4,17 @@ A new pairwise method is a subclass of `PairwiseMethod` with one method, `loss(c
 labels is a `PointwiseMethod` with `loss(outputs, labels, step)`.
 """
 
+from benchmark.deep.centres import (
+    CENTRE_KINDS,
+    CentreKind,
+    class_centres,
+    gilbert_varshamov_distance,
+    griesmer_distance,
+    hadamard,
+    too_many_classes,
+)
 from benchmark.deep.lazy import torch
-from benchmark.deep.method import DeepMethod, PairwiseMethod, PointwiseMethod
+from benchmark.deep.method import CentredMethod, DeepMethod, PairwiseMethod, PointwiseMethod
 from benchmark.deep.pieces import (
     COSINE_EDGE,
     NORM_FLOOR,
@@ -14,17 +23,23 @@ from benchmark.deep.pieces import (
     PairCounts,
     PairGraph,
     binary,
+    class_balanced_weights,
+    class_cross_entropy,
     cosine,
     cross_entropy,
     log_cosh,
     power,
+    straight_through_sign,
 )
 from benchmark.deep.profile import Profile, Training, load_profile
 from benchmark.deep.samplers import PairStreams, Stream, triplets
 
 __all__ = [
+    "CENTRE_KINDS",
     "COSINE_EDGE",
     "NORM_FLOOR",
+    "CentreKind",
+    "CentredMethod",
     "Codes",
     "DeepMethod",
     "PairBlock",
@@ -37,11 +52,19 @@ __all__ = [
     "Stream",
     "Training",
     "binary",
+    "class_balanced_weights",
+    "class_centres",
+    "class_cross_entropy",
     "cosine",
     "cross_entropy",
+    "gilbert_varshamov_distance",
+    "griesmer_distance",
+    "hadamard",
     "load_profile",
     "log_cosh",
     "power",
+    "straight_through_sign",
+    "too_many_classes",
     "torch",
     "triplets",
 ]

@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmark.contracts import Family, Input, MethodInfo, Needs, Split, parameter
 from benchmark.deep import assembly, trainer
+from benchmark.deep.centres import CENTRE_KINDS, CentreKind, class_centres, too_many_classes
 from benchmark.deep.lazy import torch
 from benchmark.deep.pieces import Codes, PairBlock, PairGraph
 from benchmark.deep.profile import Training, load_profile
@@ -50,7 +51,7 @@ class DeepMethod:
         self.steps = self.training.steps  # of the training at hand; `fit` sets it anew, by the number of rows
         self.history: dict[str, list[Any]] = {}
         self.state: dict[str, torch.Tensor] = {}  # what the method keeps between steps, for the snapshot
-        self.classifier: torch.nn.Module | None = None  # trained and kept with the network, not part of encoding
+        self.classifier: Any = None  # a torch module, trained and kept with the network, not part of encoding
 
     @property
     def sgd_rate(self) -> float:
@@ -131,6 +132,9 @@ class PointwiseMethod(DeepMethod):
     """
 
     needs: ClassVar[Needs] = "labels"
+    class_sizes: torch.Tensor  # (classes,) training rows of each class, from `fit` on, before the two below are made
+    labelled_rows: int  # of training rows
+    multi_label: bool  # whether one of them has more than one label
 
     def loss(self, outputs: torch.Tensor, labels: torch.Tensor, step: int) -> torch.Tensor:
         """The loss of a batch: raw outputs u, (n, bits), and multi-hot labels, (n, classes) of 0.0 and 1.0."""
@@ -153,6 +157,9 @@ class PointwiseMethod(DeepMethod):
         self._labels = torch.from_numpy(labels.astype(np.float32))
         self._labelled = np.flatnonzero(labels.any(axis=1))
         self._stream = Stream(len(self._labelled), 2 * self.training.batch, self.seed)
+        self.class_sizes = torch.from_numpy(labels.sum(axis=0).astype(np.float32))
+        self.labelled_rows = len(self._labelled)
+        self.multi_label = bool((labels.sum(axis=1) > 1).any())
         self.classifier = self.make_classifier(labels.shape[1])
         centres = self.make_centres(labels.shape[1])
         if centres is not None and not isinstance(centres, torch.Tensor):
@@ -166,3 +173,15 @@ class PointwiseMethod(DeepMethod):
 
     def objective(self, outputs: torch.Tensor, target: torch.Tensor, step: int) -> torch.Tensor:
         return self.loss(outputs, target, step)
+
+
+class CentredMethod(PointwiseMethod):
+    """A method that pulls each class to a fixed code of its own: row c of `self.centres` is that of class c."""
+
+    centre_kind: CentreKind = parameter(
+        "bernoulli", search=CENTRE_KINDS, doc="of class codes: coins, a Hadamard matrix, or random words kept far apart"
+    )
+    unsupported = staticmethod(too_many_classes)
+
+    def make_centres(self, classes: int) -> torch.Tensor:
+        return torch.from_numpy(class_centres(self.centre_kind, classes, self.bits, self.seed))

@@ -90,6 +90,46 @@ class Slices(nn.Module):
         return (units.view(len(units), *self.weight.shape) * self.weight).sum(2) + self.bias
 
 
+class ClassMemory(nn.Module):
+    """Features with what the classes look like added where it is called for: v + tanh(W v) * softmax(W' v) M.
+
+    M holds the classes' mean features, (classes, dimension). It is renewed after each pass over the training rows, from
+    the features as they were when drawn (`note`); zero in the first pass. It stays with the network: encoding needs it.
+    """
+
+    means: torch.Tensor
+    sums: torch.Tensor
+    counts: torch.Tensor
+    noted: torch.Tensor
+
+    def __init__(self, dimension: int, classes: int) -> None:
+        super().__init__()
+        self.attention, self.selector = nn.Linear(dimension, classes), nn.Linear(dimension, dimension)
+        for name, shape in (("means", (classes, dimension)), ("sums", (classes, dimension)), ("counts", (classes,))):
+            self.register_buffer(name, torch.zeros(shape))
+        self.register_buffer("noted", torch.zeros(()))  # rows since M was renewed
+        self._seen: torch.Tensor | None = None  # features of the latest batch
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        self._seen = features.detach() if self.training else None
+        recalled = torch.softmax(self.attention(features), 1) @ self.means
+        return features + torch.tanh(self.selector(features)) * recalled
+
+    def note(self, labels: torch.Tensor, rows: int) -> None:
+        """What the batch that just passed was; after `rows` of them M is the mean of each class, where it had any."""
+        if self._seen is None:
+            return
+        self.sums += labels.T @ self._seen.to(labels.dtype)
+        self.counts += labels.sum(0)
+        self.noted += len(labels)
+        self._seen = None
+        if self.noted >= rows:
+            met, counts = self.counts[:, None] > 0, self.counts[:, None].clamp_min(1)
+            self.means = torch.where(met, self.sums / counts, self.means)  # not in place: the step still needs the old
+            for buffer in (self.sums, self.counts, self.noted):
+                buffer.zero_()
+
+
 def parameter_groups(
     network: HashNetwork, fast: float, of_bias: float, decay: float, body_decay: float
 ) -> list[dict[str, object]]:

@@ -135,6 +135,24 @@ def cross_entropy(logit: torch.Tensor, similar: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.binary_cross_entropy_with_logits(logit, similar.to(logit.dtype), reduction="none")
 
 
+def class_cross_entropy(
+    logits: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor | None = None
+) -> torch.Tensor:
+    """-sum_c w_c y_c log softmax(logits)_c / sum_c y_c of each row: its labels have equal shares."""
+    shares = labels / labels.sum(1, keepdim=True).clamp_min(1)
+    if weights is not None:
+        shares = shares * weights
+    return -(shares * torch.log_softmax(logits, 1)).sum(1)
+
+
+def class_balanced_weights(sizes: torch.Tensor, beta: float) -> torch.Tensor:
+    """(1 - beta) / (1 - beta^n) of classes of n rows, over the largest of them (Cui et al., CVPR 2019): 1 for all at
+    beta = 0, inverse to the size towards beta = 1. A class without rows has 1."""
+    weights = (1 - beta) / (1 - beta ** sizes.double().clamp_min(1))
+    largest = torch.where(sizes > 0, weights, 0).max()
+    return (weights / largest).clamp_max(1).to(sizes.dtype)
+
+
 def log_cosh(x: torch.Tensor) -> torch.Tensor:
     """log cosh(x), a smooth |x|, stable at any x."""
     return x.abs() + torch.log1p(torch.exp(-2 * x.abs())) - log(2)
@@ -155,3 +173,8 @@ def power(base: torch.Tensor, exponent: float) -> torch.Tensor:
 def binary(outputs: torch.Tensor) -> torch.Tensor:
     """b = +1 where u > 0, else -1: never 0, as sign() would be."""
     return torch.where(outputs > 0, 1.0, -1.0).to(outputs.dtype)
+
+
+def straight_through_sign(values: torch.Tensor) -> torch.Tensor:
+    """b = binary(v), exactly +-1, with the gradient of b passed to v as it is (Bengio et al., 2013)."""
+    return binary(values) + (values - values.detach())

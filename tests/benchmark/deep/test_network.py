@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from benchmark.data.images import Transform
-from benchmark.deep.network import HashNetwork, Normalise, Scale, Slices, hash_layer, parameter_groups
+from benchmark.deep.network import ClassMemory, HashNetwork, Normalise, Scale, Slices, hash_layer, parameter_groups
 from benchmark.shallow.scaling import FeatureScaling
 
 
@@ -67,3 +67,40 @@ def test_images_are_normalised_as_their_transform_does() -> None:
     found = Normalise(transform)(torch.from_numpy(pixels))
     assert found.shape == (2, 3, 12, 12)
     torch.testing.assert_close(found, transform.normalise(pixels))
+
+
+def test_class_memory_adds_what_the_attended_classes_look_like() -> None:
+    torch.manual_seed(0)
+    memory = ClassMemory(5, 3)
+    memory.means = torch.randn(3, 5)
+    rows = torch.randn(4, 5)
+    for row, found in zip(rows, memory(rows), strict=True):
+        scores = (memory.attention.weight @ row + memory.attention.bias).exp()
+        recalled = sum(score / scores.sum() * mean for score, mean in zip(scores, memory.means, strict=True))
+        selected = torch.tanh(memory.selector.weight @ row + memory.selector.bias)
+        assert torch.allclose(found, row + selected * recalled, atol=1e-6)
+
+
+def test_class_memory_is_the_mean_of_each_class_after_a_pass_and_keeps_what_it_did_not_meet() -> None:
+    memory, random = ClassMemory(5, 3), torch.Generator().manual_seed(0)
+    rows = torch.randn(6, 5, generator=random)
+    labels = torch.tensor([[1, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0.0]])
+    assert torch.equal(memory(rows), rows)  # nothing is known yet
+    memory.means = torch.full((3, 5), 7.0)
+    for part in (slice(0, 4), slice(4, 6)):
+        assert (memory.means == 7).all()
+        output = memory(rows[part].clone().requires_grad_()).sum()
+        memory.note(labels[part], 6)
+        output.backward()  # M may be renewed between forward and backward
+    expected = torch.stack([rows[[0, 1, 3]].mean(0), rows[[1, 2, 4, 5]].mean(0), torch.full((5,), 7.0)])
+    assert torch.allclose(memory.means, expected)
+    assert memory.noted == memory.counts.sum() == memory.sums.abs().sum() == 0
+    assert not memory.means.requires_grad
+
+
+def test_class_memory_notes_nothing_while_encoding() -> None:
+    memory = ClassMemory(5, 3).eval()
+    memory(torch.randn(2, 5))
+    memory.note(torch.eye(3)[:2], 1)
+    assert memory.noted == 0
+    assert {"means", "sums", "counts", "noted"} <= set(memory.state_dict())

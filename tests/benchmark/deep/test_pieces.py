@@ -11,7 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark import LabelSimilarity, PairSimilarity
-from benchmark.deep import Codes, PairCounts, PairGraph, binary, cosine, cross_entropy, log_cosh, power
+from benchmark.deep import (
+    Codes,
+    PairCounts,
+    PairGraph,
+    binary,
+    class_balanced_weights,
+    class_cross_entropy,
+    cosine,
+    cross_entropy,
+    log_cosh,
+    power,
+    straight_through_sign,
+)
 
 numbers = st.floats(-700, 700)
 
@@ -25,6 +37,43 @@ def test_cross_entropy_is_the_negative_log_likelihood(logit: float, similar: flo
     # -log sigmoid(t) = log(1 + exp(-t)), and for s = 0 the same at -t
     sign = -1 if similar else 1
     assert cross_entropy(tensor(logit), tensor(similar)).item() == pytest.approx(np.logaddexp(0, sign * logit))
+
+
+def test_class_cross_entropy_shares_a_row_among_its_labels() -> None:
+    logits = torch.from_numpy(np.random.default_rng(0).standard_normal((3, 4)))
+    labels = torch.tensor([[0, 1, 0, 0], [1, 0, 1, 1], [1, 1, 1, 1.0]]).double()
+    weights = tensor(1, 0.5, 0.25, 2)
+    for w in (None, weights):
+        expected = []
+        for row, hot in zip(logits.numpy(), labels.numpy(), strict=True):
+            parts = [
+                (1 if w is None else w[c].item()) * (math.log(sum(math.exp(x) for x in row)) - row[c])
+                for c in range(4)
+                if hot[c]
+            ]
+            expected.append(sum(parts) / len(parts))
+        assert class_cross_entropy(logits, labels, w).tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.9, 0.999])
+def test_class_balanced_weights(beta: float) -> None:
+    sizes = [500, 3, 0, 60]
+    plain = [(1 - beta) / (1 - beta**n) for n in sizes if n]
+    expected = [plain[0] / max(plain), plain[1] / max(plain), 1, plain[2] / max(plain)]
+    assert class_balanced_weights(tensor(*sizes), beta).tolist() == pytest.approx(expected)
+
+
+def test_class_balanced_weights_are_inverse_to_the_size_in_the_end() -> None:
+    found = class_balanced_weights(torch.tensor([1.0, 10.0, 100.0]), 1 - 1e-9)
+    assert found.tolist() == pytest.approx([1, 0.1, 0.01], rel=1e-5)
+
+
+@pytest.mark.parametrize("value", [-1e4, 0.0, 1e4])
+def test_class_cross_entropy_is_finite_with_extreme_logits_and_without_a_label(value: float) -> None:
+    logits = torch.tensor([[value, 0.0], [0.0, value]])
+    found = class_cross_entropy(logits, torch.tensor([[0.0, 1.0], [0.0, 0.0]]))
+    assert torch.isfinite(found).all()
+    assert found[1] == 0
 
 
 @given(value=st.floats(-300, 300))
@@ -105,3 +154,13 @@ def test_counts_are_named_and_come_in_order() -> None:
     total, similar, dissimilar = counts.floored()
     assert (total.tolist(), similar.tolist(), dissimilar.tolist()) == ([5, 3], [1, 2], [5, 1])
     assert counts.floored().similar.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-6, 1.0, 1e4, 1e30])
+def test_straight_through_sign_is_binary_forward_and_the_identity_backward(scale: float) -> None:
+    values = (scale * torch.randn(50, generator=torch.Generator().manual_seed(0))).requires_grad_()
+    found = straight_through_sign(values)
+    assert torch.equal(found, binary(values))  # exactly: rounding would leave Hamming space
+    target = torch.linspace(-2, 2, 50)
+    (gradient,) = torch.autograd.grad((found - target).square().sum(), values)
+    assert torch.equal(gradient, 2 * (binary(values) - target))

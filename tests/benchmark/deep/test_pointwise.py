@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from benchmark import PairSimilarity, Split, UsageError, check_method, evaluate, parameter, register_method
-from benchmark.deep import PointwiseMethod, Training, cosine
+from benchmark.deep import CENTRE_KINDS, CentredMethod, CentreKind, PointwiseMethod, Training, class_centres, cosine
 from benchmark.registry import methods
 from benchmark.seeds import generator
 
@@ -202,6 +202,34 @@ def test_fitting_again_forgets_the_classifier(train: Split) -> None:
     method = make(Classified)
     codes = method.fit(train).encode(train)
     np.testing.assert_array_equal(method.fit(train).encode(train), codes)
+
+
+def test_centres_of_a_centred_method(train: Split) -> None:
+    @register_method("test-centred", title="X")
+    class Centred(CentredMethod):
+        centre_kind: CentreKind = parameter("hadamard", search=CENTRE_KINDS)
+
+        def loss(self, outputs: torch.Tensor, labels: torch.Tensor, step: int) -> torch.Tensor:
+            return (outputs - labels @ self.centres).square().mean()
+
+    method = make(Centred).fit(train)
+    np.testing.assert_array_equal(method.centres, class_centres("hadamard", 4, 8, seed=1))
+    other = Centred(8, 1, training=SHORT, centre_kind="bernoulli").fit(train)  # type: ignore[call-arg]
+    np.testing.assert_array_equal(other.centres, class_centres("bernoulli", 4, 8, seed=1))
+    assert "use more bits" in Centred.unsupported(train, 1)  # type: ignore[operator]
+    assert Centred.info.declared["centre_kind"].search == CENTRE_KINDS
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_sizes_of_classes_are_known_before_centres_are_made(second: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = np.array([[1, 0, 0], [1, 0, 0], [0, second, 1], [0, 0, 0]], bool)
+    seen = []
+    monkeypatch.setattr(OrthoHash, "make_centres", lambda self, classes: seen.append(self.class_sizes))
+    method = make(OrthoHash)
+    method.prepare(Split(labels=labels))
+    assert seen[0].tolist() == [2, second, 1]
+    assert method.multi_label is second
+    assert method.labelled_rows == 3
 
 
 def test_data_without_labels_are_declined(clusters: Any) -> None:
