@@ -1,11 +1,12 @@
 """What deep methods share: a trainer, samplers, and the stable pieces of losses. Importing it does not import torch.
 
-A new pairwise method is a subclass of `PairwiseMethod` with one method, `loss(codes, similarity, step)`; one on class
-labels is a `PointwiseMethod` with `loss(outputs, labels, step)`.
+A new pairwise method is a subclass of `PairwiseMethod` with one method, `loss(codes, similarity, step)`; one on
+triplets is a `TripletMethod` with `loss(codes, triplets, step)`, one on class labels a `PointwiseMethod` with
+`loss(outputs, labels, step)`.
 """
 
 from benchmark.deep.lazy import torch
-from benchmark.deep.method import DeepMethod, PairwiseMethod, PointwiseMethod
+from benchmark.deep.method import DeepMethod, PairwiseMethod, PointwiseMethod, TripletMethod
 from benchmark.deep.pieces import (
     COSINE_EDGE,
     NORM_FLOOR,
@@ -13,14 +14,16 @@ from benchmark.deep.pieces import (
     PairBlock,
     PairCounts,
     PairGraph,
+    Triplets,
     binary,
     cosine,
     cross_entropy,
     log_cosh,
     power,
+    priority_quantization,
 )
 from benchmark.deep.profile import Profile, Training, load_profile
-from benchmark.deep.samplers import PairStreams, Stream, triplets
+from benchmark.deep.samplers import PairStreams, Stream, TripletStreams, triplets
 
 __all__ = [
     "COSINE_EDGE",
@@ -36,12 +39,16 @@ __all__ = [
     "Profile",
     "Stream",
     "Training",
+    "TripletMethod",
+    "TripletStreams",
+    "Triplets",
     "binary",
     "cosine",
     "cross_entropy",
     "load_profile",
     "log_cosh",
     "power",
+    "priority_quantization",
     "torch",
     "triplets",
 ]

@@ -1,8 +1,8 @@
 """What a deep hashing method is: a network, a draw of training rows, and a loss. Subclass to add one.
 
-`PairwiseMethod` is all that a pairwise method needs: it supplies `loss(codes, similarity, step)`. `PointwiseMethod`
-is the same for losses on classes: `loss(outputs, labels, step)`. `DeepMethod` is for methods that need their own
-head, sampler, stored codes or first stage. The loops live in `trainer.py`.
+`PairwiseMethod` is all that a pairwise method needs: it supplies `loss(codes, similarity, step)`. `TripletMethod` is
+the same for triplets, `PointwiseMethod` for losses on classes: `loss(outputs, labels, step)`. `DeepMethod` is for
+methods that need their own head, sampler, stored codes or first stage. The loops live in `trainer.py`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from benchmark.contracts import Family, Input, MethodInfo, Needs, Split, parameter
 from benchmark.deep import assembly, trainer
 from benchmark.deep.lazy import torch
-from benchmark.deep.pieces import Codes, PairBlock, PairGraph
+from benchmark.deep.pieces import Codes, PairBlock, PairGraph, Triplets, counts_of
 from benchmark.deep.profile import Training, load_profile
-from benchmark.deep.samplers import PairStreams, Stream
+from benchmark.deep.samplers import PairStreams, Stream, TripletStreams
 from benchmark.errors import UsageError
 from benchmark.parameters import with_constructor
 from benchmark.shallow.scaling import Mode
@@ -121,6 +121,32 @@ class PairwiseMethod(DeepMethod):
 
     def objective(self, outputs: torch.Tensor, target: PairBlock, step: int) -> torch.Tensor:
         return self.loss(Codes(outputs, len(target.similar)), target, step)
+
+
+class TripletMethod(DeepMethod):
+    """A method that learns from triplets, i more like j than like k: supply `loss`, and it is done."""
+
+    triplets: int = parameter(2048, least=1, doc="most of them in a batch")
+
+    def loss(self, codes: Codes, triplets: Triplets, step: int) -> torch.Tensor:
+        """The loss of the triplets that were drawn between the two streams of a batch."""
+        raise NotImplementedError
+
+    def triplet_source(self, train: Split) -> TripletStreams:
+        """Where triplets come from: drawn from pairs, unless a method knows better."""
+        return TripletStreams(train.required_similarity(), self.training.batch, self.triplets, self.seed)
+
+    def prepare(self, train: Split) -> None:
+        self._source = self.triplet_source(train)
+        self._degrees = counts_of(self._source.degrees())
+
+    def draw(self, step: int) -> tuple[np.ndarray, Triplets]:
+        rows, columns, places = self._source.draw(step)
+        degrees = self._degrees.take(rows), self._degrees.take(columns)
+        return np.concatenate([rows, columns]), Triplets(len(rows), torch.from_numpy(places), *degrees)
+
+    def objective(self, outputs: torch.Tensor, target: Triplets, step: int) -> torch.Tensor:
+        return self.loss(Codes(outputs, target.size), target, step)
 
 
 class PointwiseMethod(DeepMethod):

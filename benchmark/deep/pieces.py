@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import log
+from math import log, sqrt
 
 import numpy as np
 
 from benchmark.deep.lazy import torch
-from benchmark.similarity import Similarity
+from benchmark.similarity import Degrees, Similarity
 
 NORM_FLOOR = 1e-8  # of a code that is all zero, whose direction is undefined
 COSINE_EDGE = 1e-6  # keeps (1 - q) ** gamma away from 0, where its slope is infinite for gamma < 1
@@ -68,8 +68,24 @@ class PairCounts:
         """The three counts, none below 1, to divide by: an item without a similar pair has no weight to compute."""
         return PairCounts(*(count.clamp_min(1) for count in self))
 
+    def roots(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """|S_i| / sqrt(|S_i^1|) and |S_i| / sqrt(|S_i^0|): an image's factor of a weight for its similar pairs and of
+        one for its dissimilar pairs, the larger the rarer they are."""
+        total, similar, dissimilar = self.floored()
+        return total / similar.sqrt(), total / dissimilar.sqrt()
+
+    def take(self, items: np.ndarray) -> PairCounts:
+        """The counts of these items."""
+        return PairCounts(*(count[torch.from_numpy(items)] for count in self))
+
     def to(self, device: torch.device) -> PairCounts:
         return PairCounts(*(count.to(device) for count in self))
+
+
+def counts_of(degrees: Degrees) -> PairCounts:
+    """The degrees of a training set as tensors."""
+    parts = np.stack([degrees.total, degrees.similar, degrees.dissimilar]).astype(np.float32)
+    return PairCounts(*torch.from_numpy(parts))
 
 
 @dataclass(frozen=True)
@@ -86,11 +102,7 @@ class PairBlock:
         self, values: torch.Tensor, weights: torch.Tensor | None = None, priority: torch.Tensor | None = None
     ) -> torch.Tensor:
         """sum w p v / sum w over known pairs, 0 where none is known: `priority` p is left out of the normaliser."""
-        weights = self.known if weights is None else self.known * weights
-        total = weights.sum().clamp_min(torch.finfo(values.dtype).tiny)
-        if priority is not None:
-            weights = weights * priority
-        return (weights * values).sum() / total
+        return _weighted_mean(values, self.known if weights is None else self.known * weights, priority)
 
     def to(self, device: torch.device) -> PairBlock:
         counts = (self.rows.to(device), self.columns.to(device), self.whole.to(device))
@@ -100,6 +112,13 @@ class PairBlock:
         """The degrees of rows and of columns inside this block alone."""
         similar = self.similar * self.known
         return _count(self.known, similar, 1), _count(self.known, similar, 0)
+
+
+def _weighted_mean(values: torch.Tensor, weights: torch.Tensor, priority: torch.Tensor | None) -> torch.Tensor:
+    total = weights.sum().clamp_min(torch.finfo(weights.dtype).tiny)
+    if priority is not None:
+        weights = weights * priority
+    return (weights * values).sum() / total
 
 
 def _count(known: torch.Tensor, similar: torch.Tensor, axis: int) -> PairCounts:
@@ -112,10 +131,8 @@ class PairGraph:
 
     def __init__(self, similarity: Similarity, self_pairs: bool = False) -> None:
         self.similarity, self.self_pairs = similarity, self_pairs
-        degrees = similarity.degrees()
-        counts = np.stack([degrees.total, degrees.similar, degrees.dissimilar]).astype(np.float32)
-        self._degrees = torch.from_numpy(counts)
-        self._whole = PairCounts(*self._degrees.sum(1))
+        self._degrees = counts_of(similarity.degrees())
+        self._whole = PairCounts(*(count.sum() for count in self._degrees))
 
     def __len__(self) -> int:
         return len(self.similarity)
@@ -125,9 +142,32 @@ class PairGraph:
         similar, known = self.similarity.block(rows, columns)
         if not self.self_pairs:
             known = known & (rows[:, None] != columns[None, :])
-        of_rows, of_columns = (PairCounts(*self._degrees[:, torch.from_numpy(items)]) for items in (rows, columns))
         values = (torch.from_numpy(similar).float(), torch.from_numpy(known).float())
-        return PairBlock(*values, of_rows, of_columns, self._whole)
+        return PairBlock(*values, self._degrees.take(rows), self._degrees.take(columns), self._whole)
+
+
+@dataclass(frozen=True)
+class Triplets:
+    """i among the rows of a batch, j and k among its columns, where i is more like j than like k."""
+
+    size: int  # rows of the batch
+    places: torch.Tensor  # (3, triplets): the row of i, the column of j, the column of k
+    rows: PairCounts  # of each row, over the whole training set
+    columns: PairCounts
+
+    def of(self, block: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The values of (i, j) and of (i, k) in a block of all pairs of a row and a column, a number per triplet."""
+        anchor, closer, further = self.places
+        return block[anchor, closer], block[anchor, further]
+
+    def mean(
+        self, values: torch.Tensor, weights: torch.Tensor | None = None, priority: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """sum w p v / sum w over the triplets, 0 where there is none: `priority` p is left out of the normaliser."""
+        return _weighted_mean(values, torch.ones_like(values) if weights is None else weights, priority)
+
+    def to(self, device: torch.device) -> Triplets:
+        return Triplets(self.size, self.places.to(device), self.rows.to(device), self.columns.to(device))
 
 
 def cross_entropy(logit: torch.Tensor, similar: torch.Tensor) -> torch.Tensor:
@@ -150,6 +190,15 @@ def cosine(rows: torch.Tensor, columns: torch.Tensor, inner: torch.Tensor | None
 def power(base: torch.Tensor, exponent: float) -> torch.Tensor:
     """base ** exponent for base >= 0 that needs no gradient; a third of the time of `**`, which a step would notice."""
     return base.clamp_min(torch.finfo(base.dtype).tiny).log_().mul_(exponent).exp_()
+
+
+def priority_quantization(h: torch.Tensor, gamma: float) -> torch.Tensor:
+    """mean_i (1 - q_i)^gamma || |h_i| - 1 ||_1 / K for codes within [-1, 1], q_i = (1 + cos(|h_i|, 1))/2 a constant:
+    the entries of a code that is hard to quantise are pulled most (DPH, eq. 13 and 14)."""
+    size = h.abs().mean(1)  # ||h_i||_1 / K; and | |h| - 1 | = 1 - |h|
+    cos = sqrt(h.shape[1]) * size.detach() / h.detach().norm(dim=1).clamp_min(NORM_FLOOR)
+    hard = (1 - cos.clamp_max(1 - COSINE_EDGE)) / 2
+    return (power(hard, gamma) * (1 - size)).mean()
 
 
 def binary(outputs: torch.Tensor) -> torch.Tensor:

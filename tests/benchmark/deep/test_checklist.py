@@ -10,16 +10,27 @@ import pytest
 import torch
 
 from benchmark import Split, UsageError
-from benchmark.deep import Codes, DeepMethod, PairBlock, PairCounts, PairwiseMethod, Training
+from benchmark.deep import (
+    Codes,
+    DeepMethod,
+    PairBlock,
+    PairCounts,
+    PairwiseMethod,
+    Training,
+    TripletMethod,
+    Triplets,
+)
 from benchmark.registry import methods
 
 DEEP = [cls for cls in methods if cls.info.family == "deep"]
 PAIRWISE = [cls for cls in DEEP if issubclass(cls, PairwiseMethod)]
+FROM_TRIPLETS = [cls for cls in DEEP if issubclass(cls, TripletMethod)]
 SHORT = Training(train="hash", steps=30, batch=32, device="cpu")
 BITS = 6
 
 every_method = pytest.mark.parametrize("cls", DEEP, ids=lambda cls: cls.info.name)
 every_pairwise_method = pytest.mark.parametrize("cls", PAIRWISE, ids=lambda cls: cls.info.name)
+every_triplet_method = pytest.mark.parametrize("cls", FROM_TRIPLETS, ids=lambda cls: cls.info.name)
 
 
 def drawn(cls: Any, labels: Any, batch: int = 8) -> tuple[DeepMethod, int, Any]:
@@ -149,6 +160,17 @@ def test_unknown_pairs_do_not_count(cls: Any) -> None:
         for similar in (block.similar, torch.where(known > 0, block.similar, 1 - block.similar))
     ]
     assert losses[0] == losses[1]
+
+
+@every_triplet_method
+@pytest.mark.parametrize("copies", [1, 3])
+def test_loss_ignores_order_and_number_of_triplets(cls: Any, copies: int) -> None:
+    method, size, target = drawn(cls, GROUPS["mixed"])
+    codes = Codes(outputs_of(size), target.size)
+    order = torch.randperm(target.places.shape[1], generator=torch.Generator().manual_seed(5)).repeat(copies)
+    others = Triplets(target.size, target.places[:, order], target.rows, target.columns)
+    expected = method.loss(codes, target, 0).item()  # type: ignore[attr-defined]
+    assert method.loss(codes, others, 0).item() == pytest.approx(expected, rel=1e-5)  # type: ignore[attr-defined]
 
 
 @every_method

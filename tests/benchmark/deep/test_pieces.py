@@ -11,7 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark import LabelSimilarity, PairSimilarity
-from benchmark.deep import Codes, PairCounts, PairGraph, binary, cosine, cross_entropy, log_cosh, power
+from benchmark.deep import (
+    Codes,
+    PairCounts,
+    PairGraph,
+    Triplets,
+    binary,
+    cosine,
+    cross_entropy,
+    log_cosh,
+    power,
+    priority_quantization,
+)
 
 numbers = st.floats(-700, 700)
 
@@ -105,3 +116,34 @@ def test_counts_are_named_and_come_in_order() -> None:
     total, similar, dissimilar = counts.floored()
     assert (total.tolist(), similar.tolist(), dissimilar.tolist()) == ([5, 3], [1, 2], [5, 1])
     assert counts.floored().similar.tolist() == [1, 2]
+
+
+def test_rare_pairs_have_large_factors() -> None:
+    counts = PairCounts(tensor(10, 10, 10), tensor(4, 1, 0), tensor(6, 9, 10))
+    similar, dissimilar = counts.roots()
+    assert similar.tolist() == pytest.approx([5, 10, 10])  # a count of 0 divides as 1
+    assert dissimilar.tolist() == pytest.approx([10 / 6**0.5, 10 / 3, 10**0.5])
+    assert counts.take(np.array([2, 0])).similar.tolist() == [0, 4]
+
+
+def test_values_and_means_of_triplets() -> None:
+    none = PairCounts(*torch.ones(3, 3))
+    triplets = Triplets(3, torch.tensor([[0, 2, 2], [1, 0, 1], [2, 3, 0]]), none, none)
+    block = torch.arange(12.0, dtype=torch.float64).view(3, 4)
+    closer, further = triplets.of(block)
+    assert (closer.tolist(), further.tolist()) == ([1, 8, 9], [2, 11, 8])
+    assert triplets.mean(closer).item() == 6
+    weights, priority = tensor(1, 1, 2), tensor(1, 0, 1)
+    assert triplets.mean(closer, weights, priority).item() == pytest.approx((1 + 18) / 4)
+    nobody = Triplets(3, torch.empty(3, 0, dtype=torch.int64), none, none)
+    assert nobody.mean(nobody.of(block)[0]).item() == 0
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.1, 1.0])
+def test_priority_quantisation_by_loops(gamma: float) -> None:
+    h = np.tanh(np.random.default_rng(0).standard_normal((5, 4)))
+    expected = 0.0
+    for row in np.abs(h):
+        q = (1 + row.sum() / (np.sqrt((row**2).sum()) * 2)) / 2  # the length of a code of four ones is 2
+        expected += (1 - q) ** gamma * np.abs(row - 1).mean() / 5
+    assert priority_quantization(torch.from_numpy(h), gamma).item() == pytest.approx(expected)
