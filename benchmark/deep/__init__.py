@@ -6,7 +6,7 @@ triplets is a `TripletMethod` with `loss(codes, triplets, step)`, one on class l
 """
 
 from benchmark.deep.lazy import torch
-from benchmark.deep.method import DeepMethod, PairwiseMethod, PointwiseMethod, TripletMethod
+from benchmark.deep.method import DeepMethod, PairwiseMethod, PointwiseMethod, StoredMethod, TripletMethod
 from benchmark.deep.pieces import (
     COSINE_EDGE,
     NORM_FLOOR,
@@ -14,6 +14,7 @@ from benchmark.deep.pieces import (
     PairBlock,
     PairCounts,
     PairGraph,
+    StoredBatch,
     Triplets,
     binary,
     cosine,
@@ -37,6 +38,8 @@ __all__ = [
     "PairwiseMethod",
     "PointwiseMethod",
     "Profile",
+    "StoredBatch",
+    "StoredMethod",
     "Stream",
     "Training",
     "TripletMethod",

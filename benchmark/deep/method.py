@@ -1,8 +1,8 @@
 """What a deep hashing method is: a network, a draw of training rows, and a loss. Subclass to add one.
 
 `PairwiseMethod` is all that a pairwise method needs: it supplies `loss(codes, similarity, step)`. `TripletMethod` is
-the same for triplets, `PointwiseMethod` for losses on classes: `loss(outputs, labels, step)`. `DeepMethod` is for
-methods that need their own head, sampler, stored codes or first stage. The loops live in `trainer.py`.
+the same for triplets, `StoredMethod` for pairs of a batch with the whole training set, `PointwiseMethod` for losses on
+classes. `DeepMethod` is for methods that need their own head, sampler or first stage. The loops live in `trainer.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from benchmark.contracts import Family, Input, MethodInfo, Needs, Split, parameter
 from benchmark.deep import assembly, trainer
 from benchmark.deep.lazy import torch
-from benchmark.deep.pieces import Codes, PairBlock, PairGraph, Triplets, counts_of
+from benchmark.deep.pieces import Codes, PairBlock, PairGraph, StoredBatch, Triplets, counts_of
 from benchmark.deep.profile import Training, load_profile
 from benchmark.deep.samplers import PairStreams, Stream, TripletStreams
 from benchmark.errors import UsageError
@@ -101,6 +101,8 @@ class DeepMethod:
 class PairwiseMethod(DeepMethod):
     """A method that learns from blocks of pairs: supply `loss`, and it is done."""
 
+    graded: ClassVar[bool] = False  # s_ij is the cosine of two label vectors, not 0 or 1; needs="labels"
+
     @property
     def self_pairs(self) -> bool:
         """Whether an image that both streams drew makes a pair with itself."""
@@ -112,7 +114,7 @@ class PairwiseMethod(DeepMethod):
 
     def prepare(self, train: Split) -> None:
         similarity = train.required_similarity()
-        self._graph = PairGraph(similarity, self.self_pairs)
+        self._graph = PairGraph(similarity, self.self_pairs, train.required_labels() if self.graded else None)
         self._streams = PairStreams(similarity, self.training.batch, self.seed)
 
     def draw(self, step: int) -> tuple[np.ndarray, PairBlock]:
@@ -121,6 +123,32 @@ class PairwiseMethod(DeepMethod):
 
     def objective(self, outputs: torch.Tensor, target: PairBlock, step: int) -> torch.Tensor:
         return self.loss(Codes(outputs, len(target.similar)), target, step)
+
+
+class StoredMethod(DeepMethod):
+    """A method that learns from the pairs of a batch with the whole training set, whose latest outputs are stored and
+    constant: supply `loss`. A row that no batch has held yet is stored as 0."""
+
+    batch: int = parameter(128, least=1, doc="of the single stream; 128 in the released code")
+
+    def loss(self, outputs: torch.Tensor, stored: torch.Tensor, batch: StoredBatch, step: int) -> torch.Tensor:
+        """The loss of all pairs of a row of the batch, whose outputs are stored already, and a training row."""
+        raise NotImplementedError
+
+    def prepare(self, train: Split) -> None:
+        similarity = train.required_similarity()
+        self._graph = PairGraph(similarity, self.training.self_pairs)
+        self._stream = Stream(len(similarity), self.batch, self.seed)
+        self.state = {"stored": torch.zeros(len(similarity), self.bits)}
+
+    def draw(self, step: int) -> tuple[np.ndarray, StoredBatch]:
+        items = self._stream.draw(step)
+        return items, StoredBatch(torch.from_numpy(items), self._graph.block(items, np.arange(len(self._graph))))
+
+    def objective(self, outputs: torch.Tensor, target: StoredBatch, step: int) -> torch.Tensor:
+        stored = self.state["stored"]
+        stored[target.items] = outputs.detach().to(stored.dtype)
+        return self.loss(outputs, stored.to(outputs.dtype), target, step)
 
 
 class TripletMethod(DeepMethod):

@@ -90,7 +90,8 @@ def counts_of(degrees: Degrees) -> PairCounts:
 
 @dataclass(frozen=True)
 class PairBlock:
-    """s_ij between the rows and the columns of a batch: 1 or 0 in `similar`; `known` is 0 where it is unknown."""
+    """s_ij between the rows and the columns of a batch: 1 or 0 in `similar`, or between them where a method asked for
+    degrees of similarity; `known` is 0 where it is unknown."""
 
     similar: torch.Tensor
     known: torch.Tensor
@@ -127,10 +128,15 @@ def _count(known: torch.Tensor, similar: torch.Tensor, axis: int) -> PairCounts:
 
 
 class PairGraph:
-    """The similarity of a training set, ready to be cut into blocks."""
+    """The similarity of a training set, ready to be cut into blocks.
 
-    def __init__(self, similarity: Similarity, self_pairs: bool = False) -> None:
+    Given labels, a pair is as similar as the cosine of its two label vectors, from 0 to 1; counts stay those of pairs
+    that share a label.
+    """
+
+    def __init__(self, similarity: Similarity, self_pairs: bool = False, labels: np.ndarray | None = None) -> None:
         self.similarity, self.self_pairs = similarity, self_pairs
+        self._labels = None if labels is None else torch.from_numpy(labels.astype(np.float32))
         self._degrees = counts_of(similarity.degrees())
         self._whole = PairCounts(*(count.sum() for count in self._degrees))
 
@@ -142,8 +148,26 @@ class PairGraph:
         similar, known = self.similarity.block(rows, columns)
         if not self.self_pairs:
             known = known & (rows[:, None] != columns[None, :])
-        values = (torch.from_numpy(similar).float(), torch.from_numpy(known).float())
+        values = (self._grades(rows, columns, similar), torch.from_numpy(known).float())
         return PairBlock(*values, self._degrees.take(rows), self._degrees.take(columns), self._whole)
+
+    def _grades(self, rows: np.ndarray, columns: np.ndarray, similar: np.ndarray) -> torch.Tensor:
+        if self._labels is None:
+            return torch.from_numpy(similar).float()
+        of_rows, of_columns = self._labels[torch.from_numpy(rows)], self._labels[torch.from_numpy(columns)]
+        # Whole numbers but for one root, so that the same labels have a cosine of exactly 1.
+        return of_rows @ of_columns.T / torch.outer(of_rows.sum(1), of_columns.sum(1)).clamp_min(1).sqrt()
+
+
+@dataclass(frozen=True)
+class StoredBatch:
+    """Rows of the training set and their similarity to all of it."""
+
+    items: torch.Tensor
+    similarity: PairBlock
+
+    def to(self, device: torch.device) -> StoredBatch:
+        return StoredBatch(self.items.to(device), self.similarity.to(device))
 
 
 @dataclass(frozen=True)

@@ -147,3 +147,20 @@ def test_priority_quantisation_by_loops(gamma: float) -> None:
         q = (1 + row.sum() / (np.sqrt((row**2).sum()) * 2)) / 2  # the length of a code of four ones is 2
         expected += (1 - q) ** gamma * np.abs(row - 1).mean() / 5
     assert priority_quantization(torch.from_numpy(h), gamma).item() == pytest.approx(expected)
+
+
+def test_graded_similarity_is_the_cosine_of_label_vectors() -> None:
+    labels = np.random.default_rng(0).random((30, 7)) < 0.4
+    labels[:3] = False
+    everything = np.arange(30)
+    block = PairGraph(LabelSimilarity(labels), labels=labels).block(everything, everything)
+    plain = PairGraph(LabelSimilarity(labels)).block(everything, everything)
+    for i in range(30):
+        for j in range(30):
+            norm = np.linalg.norm(labels[i].astype(float)) * np.linalg.norm(labels[j].astype(float))
+            expected = (labels[i] & labels[j]).sum() / norm if norm else 0.0
+            assert block.similar[i, j].item() == pytest.approx(expected)
+            assert (block.similar[i, j].item() == 1) == (norm > 0 and (labels[i] == labels[j]).all())
+    assert torch.equal(block.similar > 0, plain.similar > 0)
+    assert torch.equal(block.known, plain.known)
+    assert torch.equal(block.whole.similar, plain.whole.similar)
