@@ -6,7 +6,14 @@ triplets is a `TripletMethod` with `loss(codes, triplets, step)`, one on class l
 """
 
 from benchmark.deep.lazy import torch
-from benchmark.deep.method import DeepMethod, PairwiseMethod, PointwiseMethod, StoredMethod, TripletMethod
+from benchmark.deep.method import (
+    DeepMethod,
+    PairwiseMethod,
+    PointwiseMethod,
+    StoredMethod,
+    TripletMethod,
+    UnsupervisedMethod,
+)
 from benchmark.deep.pieces import (
     COSINE_EDGE,
     NORM_FLOOR,
@@ -18,10 +25,12 @@ from benchmark.deep.pieces import (
     Triplets,
     binary,
     cosine,
+    cosine_mismatch,
     cross_entropy,
     log_cosh,
     power,
     priority_quantization,
+    straight_through,
 )
 from benchmark.deep.profile import Profile, Training, load_profile
 from benchmark.deep.samplers import PairStreams, Stream, TripletStreams, triplets
@@ -45,13 +54,16 @@ __all__ = [
     "TripletMethod",
     "TripletStreams",
     "Triplets",
+    "UnsupervisedMethod",
     "binary",
     "cosine",
+    "cosine_mismatch",
     "cross_entropy",
     "load_profile",
     "log_cosh",
     "power",
     "priority_quantization",
+    "straight_through",
     "torch",
     "triplets",
 ]

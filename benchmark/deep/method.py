@@ -2,24 +2,29 @@
 
 `PairwiseMethod` is all that a pairwise method needs: it supplies `loss(codes, similarity, step)`. `TripletMethod` is
 the same for triplets, `StoredMethod` for pairs of a batch with the whole training set, `PointwiseMethod` for losses on
-classes. `DeepMethod` is for methods that need their own head, sampler or first stage. The loops live in `trainer.py`.
+classes, `UnsupervisedMethod` for losses on features alone. `DeepMethod` is for methods that need their own sampler or
+first stage. The loops live in `trainer.py`.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from benchmark.contracts import Family, Input, MethodInfo, Needs, Split, parameter
 from benchmark.deep import assembly, trainer
 from benchmark.deep.lazy import torch
+from benchmark.deep.network_inputs import Rows
 from benchmark.deep.pieces import Codes, PairBlock, PairGraph, StoredBatch, Triplets, counts_of
 from benchmark.deep.profile import Training, load_profile
 from benchmark.deep.samplers import PairStreams, Stream, TripletStreams
 from benchmark.errors import UsageError
 from benchmark.parameters import with_constructor
 from benchmark.shallow.scaling import Mode
+
+if TYPE_CHECKING:
+    from benchmark.deep.network import HashNetwork
 
 
 @with_constructor
@@ -68,6 +73,9 @@ class DeepMethod:
         """Look at what is known of the training rows before the first step."""
         raise NotImplementedError
 
+    def look(self, network: HashNetwork, rows: Rows) -> None:
+        """Look at what the network makes of the training rows before the first step."""
+
     def draw(self, step: int) -> tuple[np.ndarray, Any]:
         """The training rows of a step and what the objective needs to know of them (has `.to(device)`)."""
         raise NotImplementedError
@@ -87,6 +95,7 @@ class DeepMethod:
         with trainer.private_randomness(self.training, "weights", self.seed):
             assembled, rows = assembly.assemble(self, train)
             self.prepare(train)
+            self.look(assembled.network, rows)
             if self.classifier is not None:
                 assembled.network.classifier = self.classifier
             self.history = trainer.train(self, assembled.network, rows)
@@ -217,6 +226,36 @@ class PointwiseMethod(DeepMethod):
     def draw(self, step: int) -> tuple[np.ndarray, torch.Tensor]:
         items = self._labelled[self._stream.draw(step)]
         return items, self._labels[torch.from_numpy(items)]
+
+    def objective(self, outputs: torch.Tensor, target: torch.Tensor, step: int) -> torch.Tensor:
+        return self.loss(outputs, target, step)
+
+
+class UnsupervisedMethod(DeepMethod):
+    """A method that learns from features alone: supply `loss`.
+
+    A batch is one stream of twice the profile's `batch` rows, as many images as a pairwise method sees. With `views` of
+    2 it is half as many rows, twice in a row: where the network has dropout or images are augmented, each time others.
+    """
+
+    needs: ClassVar[Needs] = "nothing"
+    views: ClassVar[int] = 1
+
+    def loss(self, outputs: torch.Tensor, features: torch.Tensor, step: int) -> torch.Tensor:
+        """The loss of a batch: raw outputs u, (n, bits), and what the hash layer saw of these rows before the first
+        step, (n, d): their scaled features, constant even where the layers below are trained."""
+        raise NotImplementedError
+
+    def prepare(self, train: Split) -> None:
+        self._stream = Stream(len(train), 2 * self.training.batch // self.views, self.seed)
+
+    def look(self, network: HashNetwork, rows: Rows) -> None:
+        seen = torch.nn.Sequential(network.body, network.scale)
+        self._features = torch.from_numpy(trainer.outputs(seen, rows, self.training))
+
+    def draw(self, step: int) -> tuple[np.ndarray, torch.Tensor]:
+        items = np.tile(self._stream.draw(step), self.views)
+        return items, self._features[torch.from_numpy(items)]
 
     def objective(self, outputs: torch.Tensor, target: torch.Tensor, step: int) -> torch.Tensor:
         return self.loss(outputs, target, step)

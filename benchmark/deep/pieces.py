@@ -228,3 +228,16 @@ def priority_quantization(h: torch.Tensor, gamma: float) -> torch.Tensor:
 def binary(outputs: torch.Tensor) -> torch.Tensor:
     """b = +1 where u > 0, else -1: never 0, as sign() would be."""
     return torch.where(outputs > 0, 1.0, -1.0).to(outputs.dtype)
+
+
+def straight_through(outputs: torch.Tensor, codes: torch.Tensor) -> torch.Tensor:
+    """The codes, with the gradient of the outputs they were made of: a step function that can be learned through."""
+    return outputs + (codes - outputs).detach()
+
+
+def cosine_mismatch(codes: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
+    """mean (cos(b, b') - cos(x, x'))^2 over pairs of the first half of a batch with its second half, one to one; the
+    last row of an odd batch has no partner."""
+    half, cos = len(codes) // 2, torch.nn.functional.cosine_similarity
+    error = cos(codes[:half], codes[half : 2 * half]) - cos(features[:half], features[half : 2 * half])
+    return error.square().sum() / max(half, 1)

@@ -18,10 +18,12 @@ from benchmark.deep import (
     Triplets,
     binary,
     cosine,
+    cosine_mismatch,
     cross_entropy,
     log_cosh,
     power,
     priority_quantization,
+    straight_through,
 )
 
 numbers = st.floats(-700, 700)
@@ -164,3 +166,17 @@ def test_graded_similarity_is_the_cosine_of_label_vectors() -> None:
     assert torch.equal(block.similar > 0, plain.similar > 0)
     assert torch.equal(block.known, plain.known)
     assert torch.equal(block.whole.similar, plain.whole.similar)
+
+
+def test_codes_go_forward_and_gradients_straight_through() -> None:
+    u = tensor(0.5, -2.0, 0.0).requires_grad_()
+    codes = straight_through(u, binary(u))
+    (codes * tensor(1, 2, 3)).sum().backward()
+    assert codes.tolist() == [1, -1, -1]
+    assert u.grad.tolist() == [1, 2, 3]
+
+
+def test_mismatch_is_over_the_two_halves_of_a_batch() -> None:
+    codes, features = tensor(1, 1, 1, -1, -1, 1).view(3, 2), tensor(1, 0, 1, 1, 5, 5).view(3, 2)
+    assert cosine_mismatch(codes, features).item() == pytest.approx((0 - 0.5**0.5) ** 2)  # the third has no partner
+    assert cosine_mismatch(codes[:1], features[:1]).item() == 0
