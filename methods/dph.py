@@ -6,21 +6,19 @@ which differs in more than constants (weights in the gradient only, similar pair
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 from benchmark import parameter, register_method
 from benchmark.deep import (
     COSINE_EDGE,
-    NORM_FLOOR,
     Codes,
     PairBlock,
-    PairCounts,
     PairwiseMethod,
     cosine,
     cross_entropy,
     log_cosh,
     power,
+    priority_quantization,
     torch,
 )
 
@@ -100,15 +98,12 @@ class DPH(PairwiseMethod):
         """eq. 9: |S_i||S_j| / sqrt(|S_i^1||S_j^1|) for similar pairs, with S^0 for dissimilar ones."""
         whole = (similarity.rows, similarity.columns)
         rows, columns = whole if self.alpha_scope == "dataset" else similarity.counted()
-        similar, dissimilar = zip(_roots(rows), _roots(columns), strict=True)
+        similar, dissimilar = zip(rows.roots(), columns.roots(), strict=True)
         return torch.outer(*dissimilar).lerp(torch.outer(*similar), similarity.similar)
 
     def priority_quantization(self, h: torch.Tensor) -> torch.Tensor:
         """Q of eq. 14 without its constant: (1 - q_i)^gamma || |h_i| - 1 ||_1; q_i = (1 + cos(|h_i|, 1))/2, eq. 13."""
-        size = h.abs().mean(1)  # ||h_i||_1 / K; and | |h| - 1 | = 1 - |h| for tanh
-        cos = math.sqrt(self.bits) * size.detach() / h.detach().norm(dim=1).clamp_min(NORM_FLOOR)
-        hard = (1 - cos.clamp_max(1 - COSINE_EDGE)) / 2
-        return (power(hard, self.gamma) * (1 - size)).mean()
+        return priority_quantization(h, self.gamma)
 
     def authors_cross_entropy(self, nll: torch.Tensor, h: Codes, similarity: PairBlock) -> torch.Tensor:
         """A loss whose gradient is the released code's: (2/C) sum a_ij (f_ij / mean f) nll_ij, C = sum a_ij."""
@@ -133,12 +128,6 @@ class DPH(PairwiseMethod):
     def authors_quantization(h: torch.Tensor) -> torch.Tensor:
         """The released code's: log cosh(|h_ik| - 1) summed over bits, without priority."""
         return log_cosh(h.abs() - 1).sum(1).mean()
-
-
-def _roots(degrees: PairCounts) -> tuple[torch.Tensor, torch.Tensor]:
-    """|S_i| / sqrt(|S_i^1|) and |S_i| / sqrt(|S_i^0|): the two factors of alpha that belong to one image."""
-    total, similar, dissimilar = degrees.floored()
-    return total / similar.sqrt(), total / dissimilar.sqrt()
 
 
 @register_method("dph-f", title="DPH-F")

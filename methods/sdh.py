@@ -3,7 +3,15 @@
 import numpy as np
 
 from benchmark import Split, parameter, register_method
-from benchmark.shallow import ProjectionMethod, gaussian, sample, signs, squared_distances
+from benchmark.shallow import (
+    ProjectionMethod,
+    best_classifier,
+    best_codes,
+    gaussian,
+    sample,
+    signs,
+    squared_distances,
+)
 
 
 @register_method("sdh", title="SDH", needs="labels", paper="Shen et al., CVPR 2015", groups=("paper",))
@@ -53,7 +61,7 @@ class SDH(ProjectionMethod):
         for _ in range(self.iterations):
             classifier = best_classifier(codes, targets, self.classifier_weight)
             pull = targets @ classifier.T + self.projection_weight * (phi @ projection)  # Q
-            codes = best_codes(codes, classifier, pull)
+            codes = best_codes(codes, classifier @ classifier.T, pull)
             projection = linalg.cho_solve(factor, phi.T @ codes.astype(np.float64))
         return projection
 
@@ -73,29 +81,3 @@ def nearest_anchor(distances: np.ndarray, chosen: np.ndarray) -> float:
 def with_bias(kernel: np.ndarray) -> np.ndarray:
     """Phi: the kernel columns and a column of ones, in float64."""
     return np.hstack([kernel, np.ones((len(kernel), 1))])
-
-
-def best_classifier(codes: np.ndarray, targets: np.ndarray, weight: float) -> np.ndarray:
-    """W = (B^T B + lambda I)^-1 B^T Y, K x c: the G-step."""
-    codes = codes.astype(np.float64)
-    return np.linalg.solve(codes.T @ codes + weight * np.eye(codes.shape[1]), codes.T @ targets)
-
-
-def best_codes(codes: np.ndarray, classifier: np.ndarray, pull: np.ndarray, sweeps: int = 10) -> np.ndarray:
-    """The B-step, discrete cyclic coordinate descent: b_k = sign(q_k - B' W' w_k), where 0 keeps the bit.
-
-    Never raises the objective; stops when a sweep changes nothing.
-    """
-    codes = np.asfortranarray(codes, dtype=np.float64)  # columns are read and written whole
-    coupling = classifier @ classifier.T
-    np.fill_diagonal(coupling, 0)
-    for _ in range(sweeps):
-        changed = 0
-        for k in range(codes.shape[1]):
-            value = pull[:, k] - codes @ coupling[:, k]
-            bit = np.where(value == 0, codes[:, k], np.where(value > 0, 1, -1))
-            changed += int(np.count_nonzero(bit != codes[:, k]))
-            codes[:, k] = bit
-        if not changed:
-            break
-    return codes.astype(np.int8)

@@ -1,7 +1,8 @@
 """What deep methods share: a trainer, samplers, and the stable pieces of losses. Importing it does not import torch.
 
-A new pairwise method is a subclass of `PairwiseMethod` with one method, `loss(codes, similarity, step)`; one on class
-labels is a `PointwiseMethod` with `loss(outputs, labels, step)`.
+A new pairwise method is a subclass of `PairwiseMethod` with one method, `loss(codes, similarity, step)`; one on
+triplets is a `TripletMethod` with `loss(codes, triplets, step)`, one on class labels a `PointwiseMethod` with
+`loss(outputs, labels, step)`.
 """
 
 from benchmark.deep.centres import (
@@ -14,7 +15,15 @@ from benchmark.deep.centres import (
     too_many_classes,
 )
 from benchmark.deep.lazy import torch
-from benchmark.deep.method import CentredMethod, DeepMethod, PairwiseMethod, PointwiseMethod
+from benchmark.deep.method import (
+    CentredMethod,
+    DeepMethod,
+    PairwiseMethod,
+    PointwiseMethod,
+    StoredMethod,
+    TripletMethod,
+    UnsupervisedMethod,
+)
 from benchmark.deep.pieces import (
     COSINE_EDGE,
     NORM_FLOOR,
@@ -22,17 +31,22 @@ from benchmark.deep.pieces import (
     PairBlock,
     PairCounts,
     PairGraph,
+    StoredBatch,
+    Triplets,
     binary,
     class_balanced_weights,
     class_cross_entropy,
     cosine,
+    cosine_mismatch,
     cross_entropy,
     log_cosh,
     power,
+    priority_quantization,
+    straight_through,
     straight_through_sign,
 )
 from benchmark.deep.profile import Profile, Training, load_profile
-from benchmark.deep.samplers import PairStreams, Stream, triplets
+from benchmark.deep.samplers import PairStreams, Stream, TripletStreams, triplets
 
 __all__ = [
     "CENTRE_KINDS",
@@ -49,13 +63,20 @@ __all__ = [
     "PairwiseMethod",
     "PointwiseMethod",
     "Profile",
+    "StoredBatch",
+    "StoredMethod",
     "Stream",
     "Training",
+    "TripletMethod",
+    "TripletStreams",
+    "Triplets",
+    "UnsupervisedMethod",
     "binary",
     "class_balanced_weights",
     "class_centres",
     "class_cross_entropy",
     "cosine",
+    "cosine_mismatch",
     "cross_entropy",
     "gilbert_varshamov_distance",
     "griesmer_distance",
@@ -63,6 +84,8 @@ __all__ = [
     "load_profile",
     "log_cosh",
     "power",
+    "priority_quantization",
+    "straight_through",
     "straight_through_sign",
     "too_many_classes",
     "torch",

@@ -1,13 +1,14 @@
 """What a deep hashing method is: a network, a draw of training rows, and a loss. Subclass to add one.
 
-`PairwiseMethod` is all that a pairwise method needs: it supplies `loss(codes, similarity, step)`. `PointwiseMethod`
-is the same for losses on classes: `loss(outputs, labels, step)`. `DeepMethod` is for methods that need their own
-head, sampler, stored codes or first stage. The loops live in `trainer.py`.
+`PairwiseMethod` is all that a pairwise method needs: it supplies `loss(codes, similarity, step)`. `TripletMethod` is
+the same for triplets, `StoredMethod` for pairs of a batch with the whole training set, `PointwiseMethod` for losses on
+classes, `UnsupervisedMethod` for losses on features alone. `DeepMethod` is for methods that need their own sampler or
+first stage. The loops live in `trainer.py`.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -15,12 +16,16 @@ from benchmark.contracts import Family, Input, MethodInfo, Needs, Split, paramet
 from benchmark.deep import assembly, trainer
 from benchmark.deep.centres import CENTRE_KINDS, CentreKind, class_centres, too_many_classes
 from benchmark.deep.lazy import torch
-from benchmark.deep.pieces import Codes, PairBlock, PairGraph
+from benchmark.deep.network_inputs import Rows
+from benchmark.deep.pieces import Codes, PairBlock, PairGraph, StoredBatch, Triplets, counts_of
 from benchmark.deep.profile import Training, load_profile
-from benchmark.deep.samplers import PairStreams, Stream
+from benchmark.deep.samplers import PairStreams, Stream, TripletStreams
 from benchmark.errors import UsageError
 from benchmark.parameters import with_constructor
 from benchmark.shallow.scaling import Mode
+
+if TYPE_CHECKING:
+    from benchmark.deep.network import HashNetwork
 
 
 @with_constructor
@@ -69,6 +74,9 @@ class DeepMethod:
         """Look at what is known of the training rows before the first step."""
         raise NotImplementedError
 
+    def look(self, network: HashNetwork, rows: Rows) -> None:
+        """Look at what the network makes of the training rows before the first step."""
+
     def draw(self, step: int) -> tuple[np.ndarray, Any]:
         """The training rows of a step and what the objective needs to know of them (has `.to(device)`)."""
         raise NotImplementedError
@@ -88,6 +96,7 @@ class DeepMethod:
         with trainer.private_randomness(self.training, "weights", self.seed):
             assembled, rows = assembly.assemble(self, train)
             self.prepare(train)
+            self.look(assembled.network, rows)
             if self.classifier is not None:
                 assembled.network.classifier = self.classifier
             self.history = trainer.train(self, assembled.network, rows)
@@ -102,6 +111,8 @@ class DeepMethod:
 class PairwiseMethod(DeepMethod):
     """A method that learns from blocks of pairs: supply `loss`, and it is done."""
 
+    graded: ClassVar[bool] = False  # s_ij is the cosine of two label vectors, not 0 or 1; needs="labels"
+
     @property
     def self_pairs(self) -> bool:
         """Whether an image that both streams drew makes a pair with itself."""
@@ -113,7 +124,7 @@ class PairwiseMethod(DeepMethod):
 
     def prepare(self, train: Split) -> None:
         similarity = train.required_similarity()
-        self._graph = PairGraph(similarity, self.self_pairs)
+        self._graph = PairGraph(similarity, self.self_pairs, train.required_labels() if self.graded else None)
         self._streams = PairStreams(similarity, self.training.batch, self.seed)
 
     def draw(self, step: int) -> tuple[np.ndarray, PairBlock]:
@@ -122,6 +133,58 @@ class PairwiseMethod(DeepMethod):
 
     def objective(self, outputs: torch.Tensor, target: PairBlock, step: int) -> torch.Tensor:
         return self.loss(Codes(outputs, len(target.similar)), target, step)
+
+
+class StoredMethod(DeepMethod):
+    """A method that learns from the pairs of a batch with the whole training set, whose latest outputs are stored and
+    constant: supply `loss`. A row that no batch has held yet is stored as 0."""
+
+    batch: int = parameter(128, least=1, doc="of the single stream; 128 in the released code")
+
+    def loss(self, outputs: torch.Tensor, stored: torch.Tensor, batch: StoredBatch, step: int) -> torch.Tensor:
+        """The loss of all pairs of a row of the batch, whose outputs are stored already, and a training row."""
+        raise NotImplementedError
+
+    def prepare(self, train: Split) -> None:
+        similarity = train.required_similarity()
+        self._graph = PairGraph(similarity, self.training.self_pairs)
+        self._stream = Stream(len(similarity), self.batch, self.seed)
+        self.state = {"stored": torch.zeros(len(similarity), self.bits)}
+
+    def draw(self, step: int) -> tuple[np.ndarray, StoredBatch]:
+        items = self._stream.draw(step)
+        return items, StoredBatch(torch.from_numpy(items), self._graph.block(items, np.arange(len(self._graph))))
+
+    def objective(self, outputs: torch.Tensor, target: StoredBatch, step: int) -> torch.Tensor:
+        stored = self.state["stored"]
+        stored[target.items] = outputs.detach().to(stored.dtype)
+        return self.loss(outputs, stored.to(outputs.dtype), target, step)
+
+
+class TripletMethod(DeepMethod):
+    """A method that learns from triplets, i more like j than like k: supply `loss`, and it is done."""
+
+    triplets: int = parameter(2048, least=1, doc="most of them in a batch")
+
+    def loss(self, codes: Codes, triplets: Triplets, step: int) -> torch.Tensor:
+        """The loss of the triplets that were drawn between the two streams of a batch."""
+        raise NotImplementedError
+
+    def triplet_source(self, train: Split) -> TripletStreams:
+        """Where triplets come from: drawn from pairs, unless a method knows better."""
+        return TripletStreams(train.required_similarity(), self.training.batch, self.triplets, self.seed)
+
+    def prepare(self, train: Split) -> None:
+        self._source = self.triplet_source(train)
+        self._degrees = counts_of(self._source.degrees())
+
+    def draw(self, step: int) -> tuple[np.ndarray, Triplets]:
+        rows, columns, places = self._source.draw(step)
+        degrees = self._degrees.take(rows), self._degrees.take(columns)
+        return np.concatenate([rows, columns]), Triplets(len(rows), torch.from_numpy(places), *degrees)
+
+    def objective(self, outputs: torch.Tensor, target: Triplets, step: int) -> torch.Tensor:
+        return self.loss(Codes(outputs, target.size), target, step)
 
 
 class PointwiseMethod(DeepMethod):
@@ -185,3 +248,33 @@ class CentredMethod(PointwiseMethod):
 
     def make_centres(self, classes: int) -> torch.Tensor:
         return torch.from_numpy(class_centres(self.centre_kind, classes, self.bits, self.seed))
+
+
+class UnsupervisedMethod(DeepMethod):
+    """A method that learns from features alone: supply `loss`.
+
+    A batch is one stream of twice the profile's `batch` rows, as many images as a pairwise method sees. With `views` of
+    2 it is half as many rows, twice in a row: where the network has dropout or images are augmented, each time others.
+    """
+
+    needs: ClassVar[Needs] = "nothing"
+    views: ClassVar[int] = 1
+
+    def loss(self, outputs: torch.Tensor, features: torch.Tensor, step: int) -> torch.Tensor:
+        """The loss of a batch: raw outputs u, (n, bits), and what the hash layer saw of these rows before the first
+        step, (n, d): their scaled features, constant even where the layers below are trained."""
+        raise NotImplementedError
+
+    def prepare(self, train: Split) -> None:
+        self._stream = Stream(len(train), 2 * self.training.batch // self.views, self.seed)
+
+    def look(self, network: HashNetwork, rows: Rows) -> None:
+        seen = torch.nn.Sequential(network.body, network.scale)
+        self._features = torch.from_numpy(trainer.outputs(seen, rows, self.training))
+
+    def draw(self, step: int) -> tuple[np.ndarray, torch.Tensor]:
+        items = np.tile(self._stream.draw(step), self.views)
+        return items, self._features[torch.from_numpy(items)]
+
+    def objective(self, outputs: torch.Tensor, target: torch.Tensor, step: int) -> torch.Tensor:
+        return self.loss(outputs, target, step)

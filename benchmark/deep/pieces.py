@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import log
+from math import log, sqrt
 
 import numpy as np
 
 from benchmark.deep.lazy import torch
-from benchmark.similarity import Similarity
+from benchmark.similarity import Degrees, Similarity
 
 NORM_FLOOR = 1e-8  # of a code that is all zero, whose direction is undefined
 COSINE_EDGE = 1e-6  # keeps (1 - q) ** gamma away from 0, where its slope is infinite for gamma < 1
@@ -68,13 +68,30 @@ class PairCounts:
         """The three counts, none below 1, to divide by: an item without a similar pair has no weight to compute."""
         return PairCounts(*(count.clamp_min(1) for count in self))
 
+    def roots(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """|S_i| / sqrt(|S_i^1|) and |S_i| / sqrt(|S_i^0|): an image's factor of a weight for its similar pairs and of
+        one for its dissimilar pairs, the larger the rarer they are."""
+        total, similar, dissimilar = self.floored()
+        return total / similar.sqrt(), total / dissimilar.sqrt()
+
+    def take(self, items: np.ndarray) -> PairCounts:
+        """The counts of these items."""
+        return PairCounts(*(count[torch.from_numpy(items)] for count in self))
+
     def to(self, device: torch.device) -> PairCounts:
         return PairCounts(*(count.to(device) for count in self))
 
 
+def counts_of(degrees: Degrees) -> PairCounts:
+    """The degrees of a training set as tensors."""
+    parts = np.stack([degrees.total, degrees.similar, degrees.dissimilar]).astype(np.float32)
+    return PairCounts(*torch.from_numpy(parts))
+
+
 @dataclass(frozen=True)
 class PairBlock:
-    """s_ij between the rows and the columns of a batch: 1 or 0 in `similar`; `known` is 0 where it is unknown."""
+    """s_ij between the rows and the columns of a batch: 1 or 0 in `similar`, or between them where a method asked for
+    degrees of similarity; `known` is 0 where it is unknown."""
 
     similar: torch.Tensor
     known: torch.Tensor
@@ -86,11 +103,7 @@ class PairBlock:
         self, values: torch.Tensor, weights: torch.Tensor | None = None, priority: torch.Tensor | None = None
     ) -> torch.Tensor:
         """sum w p v / sum w over known pairs, 0 where none is known: `priority` p is left out of the normaliser."""
-        weights = self.known if weights is None else self.known * weights
-        total = weights.sum().clamp_min(torch.finfo(values.dtype).tiny)
-        if priority is not None:
-            weights = weights * priority
-        return (weights * values).sum() / total
+        return _weighted_mean(values, self.known if weights is None else self.known * weights, priority)
 
     def to(self, device: torch.device) -> PairBlock:
         counts = (self.rows.to(device), self.columns.to(device), self.whole.to(device))
@@ -102,20 +115,30 @@ class PairBlock:
         return _count(self.known, similar, 1), _count(self.known, similar, 0)
 
 
+def _weighted_mean(values: torch.Tensor, weights: torch.Tensor, priority: torch.Tensor | None) -> torch.Tensor:
+    total = weights.sum().clamp_min(torch.finfo(weights.dtype).tiny)
+    if priority is not None:
+        weights = weights * priority
+    return (weights * values).sum() / total
+
+
 def _count(known: torch.Tensor, similar: torch.Tensor, axis: int) -> PairCounts:
     total, positive = known.sum(axis), similar.sum(axis)
     return PairCounts(total, positive, total - positive)
 
 
 class PairGraph:
-    """The similarity of a training set, ready to be cut into blocks."""
+    """The similarity of a training set, ready to be cut into blocks.
 
-    def __init__(self, similarity: Similarity, self_pairs: bool = False) -> None:
+    Given labels, a pair is as similar as the cosine of its two label vectors, from 0 to 1; counts stay those of pairs
+    that share a label.
+    """
+
+    def __init__(self, similarity: Similarity, self_pairs: bool = False, labels: np.ndarray | None = None) -> None:
         self.similarity, self.self_pairs = similarity, self_pairs
-        degrees = similarity.degrees()
-        counts = np.stack([degrees.total, degrees.similar, degrees.dissimilar]).astype(np.float32)
-        self._degrees = torch.from_numpy(counts)
-        self._whole = PairCounts(*self._degrees.sum(1))
+        self._labels = None if labels is None else torch.from_numpy(labels.astype(np.float32))
+        self._degrees = counts_of(similarity.degrees())
+        self._whole = PairCounts(*(count.sum() for count in self._degrees))
 
     def __len__(self) -> int:
         return len(self.similarity)
@@ -125,9 +148,50 @@ class PairGraph:
         similar, known = self.similarity.block(rows, columns)
         if not self.self_pairs:
             known = known & (rows[:, None] != columns[None, :])
-        of_rows, of_columns = (PairCounts(*self._degrees[:, torch.from_numpy(items)]) for items in (rows, columns))
-        values = (torch.from_numpy(similar).float(), torch.from_numpy(known).float())
-        return PairBlock(*values, of_rows, of_columns, self._whole)
+        values = (self._grades(rows, columns, similar), torch.from_numpy(known).float())
+        return PairBlock(*values, self._degrees.take(rows), self._degrees.take(columns), self._whole)
+
+    def _grades(self, rows: np.ndarray, columns: np.ndarray, similar: np.ndarray) -> torch.Tensor:
+        if self._labels is None:
+            return torch.from_numpy(similar).float()
+        of_rows, of_columns = self._labels[torch.from_numpy(rows)], self._labels[torch.from_numpy(columns)]
+        # Whole numbers but for one root, so that the same labels have a cosine of exactly 1.
+        return of_rows @ of_columns.T / torch.outer(of_rows.sum(1), of_columns.sum(1)).clamp_min(1).sqrt()
+
+
+@dataclass(frozen=True)
+class StoredBatch:
+    """Rows of the training set and their similarity to all of it."""
+
+    items: torch.Tensor
+    similarity: PairBlock
+
+    def to(self, device: torch.device) -> StoredBatch:
+        return StoredBatch(self.items.to(device), self.similarity.to(device))
+
+
+@dataclass(frozen=True)
+class Triplets:
+    """i among the rows of a batch, j and k among its columns, where i is more like j than like k."""
+
+    size: int  # rows of the batch
+    places: torch.Tensor  # (3, triplets): the row of i, the column of j, the column of k
+    rows: PairCounts  # of each row, over the whole training set
+    columns: PairCounts
+
+    def of(self, block: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The values of (i, j) and of (i, k) in a block of all pairs of a row and a column, a number per triplet."""
+        anchor, closer, further = self.places
+        return block[anchor, closer], block[anchor, further]
+
+    def mean(
+        self, values: torch.Tensor, weights: torch.Tensor | None = None, priority: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """sum w p v / sum w over the triplets, 0 where there is none: `priority` p is left out of the normaliser."""
+        return _weighted_mean(values, torch.ones_like(values) if weights is None else weights, priority)
+
+    def to(self, device: torch.device) -> Triplets:
+        return Triplets(self.size, self.places.to(device), self.rows.to(device), self.columns.to(device))
 
 
 def cross_entropy(logit: torch.Tensor, similar: torch.Tensor) -> torch.Tensor:
@@ -170,11 +234,34 @@ def power(base: torch.Tensor, exponent: float) -> torch.Tensor:
     return base.clamp_min(torch.finfo(base.dtype).tiny).log_().mul_(exponent).exp_()
 
 
+def priority_quantization(h: torch.Tensor, gamma: float) -> torch.Tensor:
+    """mean_i (1 - q_i)^gamma || |h_i| - 1 ||_1 / K for codes within [-1, 1], q_i = (1 + cos(|h_i|, 1))/2 a constant:
+    the entries of a code that is hard to quantise are pulled most (DPH, eq. 13 and 14)."""
+    size = h.abs().mean(1)  # ||h_i||_1 / K; and | |h| - 1 | = 1 - |h|
+    cos = sqrt(h.shape[1]) * size.detach() / h.detach().norm(dim=1).clamp_min(NORM_FLOOR)
+    hard = (1 - cos.clamp_max(1 - COSINE_EDGE)) / 2
+    return (power(hard, gamma) * (1 - size)).mean()
+
+
 def binary(outputs: torch.Tensor) -> torch.Tensor:
     """b = +1 where u > 0, else -1: never 0, as sign() would be."""
     return torch.where(outputs > 0, 1.0, -1.0).to(outputs.dtype)
 
 
-def straight_through_sign(values: torch.Tensor) -> torch.Tensor:
-    """b = binary(v), exactly +-1, with the gradient of b passed to v as it is (Bengio et al., 2013)."""
-    return binary(values) + (values - values.detach())
+def straight_through(outputs: torch.Tensor, codes: torch.Tensor) -> torch.Tensor:
+    """The codes, exactly, with the gradient of the outputs they were made of (Bengio et al., 2013): a step function
+    that can be learned through."""
+    return codes.detach() + (outputs - outputs.detach())
+
+
+def straight_through_sign(outputs: torch.Tensor) -> torch.Tensor:
+    """b = binary(u) with its gradient passed to u as it is."""
+    return straight_through(outputs, binary(outputs))
+
+
+def cosine_mismatch(codes: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
+    """mean (cos(b, b') - cos(x, x'))^2 over pairs of the first half of a batch with its second half, one to one; the
+    last row of an odd batch has no partner."""
+    half, cos = len(codes) // 2, torch.nn.functional.cosine_similarity
+    error = cos(codes[:half], codes[half : 2 * half]) - cos(features[:half], features[half : 2 * half])
+    return error.square().sum() / max(half, 1)

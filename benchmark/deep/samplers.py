@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmark.errors import UsageError
 from benchmark.seeds import generator
-from benchmark.similarity import PairSimilarity, Similarity
+from benchmark.similarity import Degrees, PairSimilarity, Similarity
 
 
 class Stream:
@@ -82,3 +82,28 @@ def triplets(
     first = np.cumsum(choices) - choices
     place = first[rows] + (random.random(len(rows)) * choices[rows]).astype(np.int64)
     return rows, positives, negatives[place]
+
+
+class TripletStreams:
+    """Triplets inside the blocks of pairs that pairwise losses see, at most `limit` in a step.
+
+    What else offers `draw` and `degrees`, such as a list of triplets, can stand in its place.
+    """
+
+    def __init__(self, similarity: Similarity, batch: int, limit: int, seed: int) -> None:
+        self._similarity, self._limit, self._seed = similarity, limit, seed
+        self._streams = PairStreams(similarity, batch, seed)
+
+    def draw(self, step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(rows, columns, places) of batch number `step`: which training rows are the rows and the columns of its
+        block, and where in it the triplets lie, (3, triplets): a row, a similar column, a dissimilar column."""
+        rows, columns = self._streams.draw(step)
+        similar, known = self._similarity.block(rows, columns)
+        known = known & (rows[:, None] != columns[None, :])
+        places = np.stack(triplets(similar, known, self._limit, generator("triplets", self._seed, step)))
+        return rows, columns, places
+
+    def degrees(self) -> Degrees:
+        """|S_i|, |S_i^1| and |S_i^0| of each training row. A list of triplets would count its pairs (i, j) as S^1 and
+        its pairs (i, k) as S^0."""
+        return self._similarity.degrees()

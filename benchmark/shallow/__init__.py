@@ -1,8 +1,9 @@
-"""What shallow methods share: scaling of features, projections, kernels.
+"""What shallow methods share: scaling of features, projections, kernels, discrete steps.
 
 A new one is a subclass of `ProjectionMethod` with two methods, `learn(rows, train)` and `project(rows)`.
 """
 
+from benchmark.shallow.discrete import best_classifier, best_codes
 from benchmark.shallow.method import ProjectionMethod
 from benchmark.shallow.principal import fix_signs, principal_directions
 from benchmark.shallow.projections import (
@@ -18,6 +19,8 @@ from benchmark.shallow.scaling import FeatureScaling
 __all__ = [
     "FeatureScaling",
     "ProjectionMethod",
+    "best_classifier",
+    "best_codes",
     "encode_rows",
     "fix_signs",
     "gaussian",

@@ -32,7 +32,7 @@ def test_quantisation_pulls_to_the_nearest_code() -> None:
     outputs = torch.tensor([[0.5, -2.0]] * 6)
     bare = get_method("dpsh")(2, eta=0.0)
     stored = torch.zeros(6, 2)
-    pull = method.loss(outputs, stored, target.similarity) - bare.loss(outputs, stored, target.similarity)
+    pull = method.loss(outputs, stored, target, 0) - bare.loss(outputs, stored, target, 0)
     assert pull.item() == pytest.approx(3 * 6 * (0.25 + 1) / 36)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import torch
 
 import benchmark
 from benchmark import Split, register_method
-from benchmark.deep import Codes, PairBlock, PairwiseMethod, Training, load_profile
+from benchmark.deep import Codes, PairBlock, PairwiseMethod, Training, UnsupervisedMethod, load_profile
 from benchmark.registry import methods
+from benchmark.shallow import FeatureScaling
 
 SHORT = Training(train="hash", steps=3, batch=8, device="cpu")
 
@@ -53,6 +55,44 @@ def test_without_a_training_it_is_the_quick_profiles() -> None:
 def test_small_layers_are_trained_on_one_thread(depth: Any, limit: int | None) -> None:
     register_method("test-nearest", title="X")(Nearest)
     assert Nearest(4, training=Training(train=depth, device="cpu")).thread_limit == limit
+
+
+@pytest.mark.parametrize("depth", ["hash", "last", "all"])
+def test_an_unsupervised_loss_sees_the_features_of_an_untrained_network(
+    depth: Any, tiny: Training, colours: Any
+) -> None:
+    """What the hash layer is given before the first step, of the very rows of the batch; without labels."""
+    seen = []
+
+    @register_method("test-unsupervised", title="X")
+    class Watching(UnsupervisedMethod):
+        def loss(self, outputs: torch.Tensor, features: torch.Tensor, step: int) -> torch.Tensor:
+            seen.append(features)
+            return (outputs - 5).square().mean()
+
+    assert Watching.info.needs == "nothing"
+    training = dataclasses.replace(tiny, train=depth, steps=4)
+    train = colours(0)
+    Watching(4, training=training).fit(Split(images=train.images))
+    frozen: Any = Watching(4, training=dataclasses.replace(training, learning_rate=0.0))
+    seen_before, seen[:] = list(seen), []
+    frozen.fit(Split(images=train.images))
+    assert seen[0].shape == (32, 16)
+    for trained, untrained in zip(seen_before, seen, strict=True):
+        assert torch.equal(trained, untrained)
+
+
+def test_an_unsupervised_loss_sees_the_scaled_features_of_its_rows(clusters: Any) -> None:
+    @register_method("test-unsupervised", title="X")
+    class Watching(UnsupervisedMethod):
+        def loss(self, outputs: torch.Tensor, features: torch.Tensor, step: int) -> torch.Tensor:
+            return (outputs - 5).square().mean()
+
+    train = clusters()
+    method: Any = Watching(4, training=SHORT).fit(Split(features=train.features))
+    items, features = method.draw(2)
+    expected = FeatureScaling.fit(train.features, gain="sqrt").transform(train.features)[items]
+    np.testing.assert_array_equal(features.numpy(), expected)
 
 
 def test_threads_while_training(clusters: Any) -> None:

@@ -15,13 +15,17 @@ from benchmark.deep import (
     Codes,
     PairCounts,
     PairGraph,
+    Triplets,
     binary,
     class_balanced_weights,
     class_cross_entropy,
     cosine,
+    cosine_mismatch,
     cross_entropy,
     log_cosh,
     power,
+    priority_quantization,
+    straight_through,
     straight_through_sign,
 )
 
@@ -164,3 +168,65 @@ def test_straight_through_sign_is_binary_forward_and_the_identity_backward(scale
     target = torch.linspace(-2, 2, 50)
     (gradient,) = torch.autograd.grad((found - target).square().sum(), values)
     assert torch.equal(gradient, 2 * (binary(values) - target))
+
+
+def test_rare_pairs_have_large_factors() -> None:
+    counts = PairCounts(tensor(10, 10, 10), tensor(4, 1, 0), tensor(6, 9, 10))
+    similar, dissimilar = counts.roots()
+    assert similar.tolist() == pytest.approx([5, 10, 10])  # a count of 0 divides as 1
+    assert dissimilar.tolist() == pytest.approx([10 / 6**0.5, 10 / 3, 10**0.5])
+    assert counts.take(np.array([2, 0])).similar.tolist() == [0, 4]
+
+
+def test_values_and_means_of_triplets() -> None:
+    none = PairCounts(*torch.ones(3, 3))
+    triplets = Triplets(3, torch.tensor([[0, 2, 2], [1, 0, 1], [2, 3, 0]]), none, none)
+    block = torch.arange(12.0, dtype=torch.float64).view(3, 4)
+    closer, further = triplets.of(block)
+    assert (closer.tolist(), further.tolist()) == ([1, 8, 9], [2, 11, 8])
+    assert triplets.mean(closer).item() == 6
+    weights, priority = tensor(1, 1, 2), tensor(1, 0, 1)
+    assert triplets.mean(closer, weights, priority).item() == pytest.approx((1 + 18) / 4)
+    nobody = Triplets(3, torch.empty(3, 0, dtype=torch.int64), none, none)
+    assert nobody.mean(nobody.of(block)[0]).item() == 0
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.1, 1.0])
+def test_priority_quantisation_by_loops(gamma: float) -> None:
+    h = np.tanh(np.random.default_rng(0).standard_normal((5, 4)))
+    expected = 0.0
+    for row in np.abs(h):
+        q = (1 + row.sum() / (np.sqrt((row**2).sum()) * 2)) / 2  # the length of a code of four ones is 2
+        expected += (1 - q) ** gamma * np.abs(row - 1).mean() / 5
+    assert priority_quantization(torch.from_numpy(h), gamma).item() == pytest.approx(expected)
+
+
+def test_graded_similarity_is_the_cosine_of_label_vectors() -> None:
+    labels = np.random.default_rng(0).random((30, 7)) < 0.4
+    labels[:3] = False
+    everything = np.arange(30)
+    block = PairGraph(LabelSimilarity(labels), labels=labels).block(everything, everything)
+    plain = PairGraph(LabelSimilarity(labels)).block(everything, everything)
+    for i in range(30):
+        for j in range(30):
+            norm = np.linalg.norm(labels[i].astype(float)) * np.linalg.norm(labels[j].astype(float))
+            expected = (labels[i] & labels[j]).sum() / norm if norm else 0.0
+            assert block.similar[i, j].item() == pytest.approx(expected)
+            assert (block.similar[i, j].item() == 1) == (norm > 0 and (labels[i] == labels[j]).all())
+    assert torch.equal(block.similar > 0, plain.similar > 0)
+    assert torch.equal(block.known, plain.known)
+    assert torch.equal(block.whole.similar, plain.whole.similar)
+
+
+def test_codes_go_forward_and_gradients_straight_through() -> None:
+    u = tensor(0.5, -2.0, 0.0).requires_grad_()
+    codes = straight_through(u, binary(u))
+    (codes * tensor(1, 2, 3)).sum().backward()
+    assert codes.tolist() == [1, -1, -1]
+    assert u.grad.tolist() == [1, 2, 3]
+
+
+def test_mismatch_is_over_the_two_halves_of_a_batch() -> None:
+    codes, features = tensor(1, 1, 1, -1, -1, 1).view(3, 2), tensor(1, 0, 1, 1, 5, 5).view(3, 2)
+    assert cosine_mismatch(codes, features).item() == pytest.approx((0 - 0.5**0.5) ** 2)  # the third has no partner
+    assert cosine_mismatch(codes[:1], features[:1]).item() == 0

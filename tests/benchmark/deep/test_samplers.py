@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark import LabelSimilarity, PairSimilarity, UsageError
-from benchmark.deep import PairStreams, Stream, triplets
+from benchmark.deep import PairStreams, Stream, TripletStreams, triplets
 
 
 @given(size=st.integers(1, 60), batch=st.integers(1, 70))
@@ -71,3 +71,19 @@ def test_every_dissimilar_partner_can_be_drawn() -> None:
     similar = np.array([[True, False, False, False]])
     drawn = {int(triplets(similar, similar | True, 9, np.random.default_rng(s))[2][0]) for s in range(50)}
     assert drawn == {1, 2, 3}
+
+
+def test_triplets_of_a_step_lie_in_the_block_that_pairwise_losses_see() -> None:
+    classes = np.arange(40) % 4
+    similarity = LabelSimilarity(np.eye(4, dtype=bool)[classes])
+    source, streams = TripletStreams(similarity, 16, 20, 3), PairStreams(similarity, 16, 3)
+    for step in (5, 0, 5):
+        rows, columns, (anchor, closer, further) = source.draw(step)
+        for found, expected in zip((rows, columns), streams.draw(step), strict=True):
+            np.testing.assert_array_equal(found, expected)
+        assert len(anchor) == 20
+        assert (classes[rows[anchor]] == classes[columns[closer]]).all()
+        assert (classes[rows[anchor]] != classes[columns[further]]).all()
+        assert (rows[anchor] != columns[closer]).all()  # nobody is their own partner
+        np.testing.assert_array_equal(source.draw(step)[2], (anchor, closer, further))
+    np.testing.assert_array_equal(source.degrees().similar, np.full(40, 10))

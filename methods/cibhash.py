@@ -1,0 +1,34 @@
+"""CIBHash: two views of an image have the same code, other images have other codes; no labels."""
+
+from __future__ import annotations
+
+from benchmark import parameter, register_method
+from benchmark.deep import UnsupervisedMethod, binary, cosine, straight_through, torch
+
+
+@register_method("cibhash", title="CIBHash", paper="Qiu et al., IJCAI 2021")
+class CIBHash(UnsupervisedMethod):
+    """L = mean over views of -log [e^(cos(z, z+)/T) / sum_{z' != z} e^(cos(z, z')/T)] + beta mean KL(p || p+).
+
+    p = sigmoid(u), z = sign(p - 1/2) forward and p - 1/2 backward, z+ and p+ the other view of the same row; KL is of
+    Bernoulli bits, both ways halved, its second argument constant. Views are made by dropout before the hash layer,
+    since features that were computed once have no crops; where a profile augments images, their views differ in that
+    too. The hash layer is linear as everywhere here; the authors' has 1,024 hidden units.
+    """
+
+    views = 2
+    temperature: float = parameter(0.3, least=1e-3, search=[0.2, 0.3, 0.5], doc="T; 0.3 as released")
+    beta: float = parameter(0.001, least=0, search=[0, 0.001, 0.01], doc="of KL; 0.001 as released")
+    dropout: float = parameter(0.3, least=0, search=[0.1, 0.3, 0.5], doc="share of features a view lacks; own choice")
+
+    def head(self, dimension: int) -> torch.nn.Module:
+        return torch.nn.Sequential(torch.nn.Dropout(self.dropout), super().head(dimension))
+
+    def loss(self, outputs: torch.Tensor, features: torch.Tensor, step: int) -> torch.Tensor:
+        rows = torch.arange(len(outputs), device=outputs.device)
+        p, other = torch.sigmoid(outputs), rows.roll(len(rows) // 2)
+        z = straight_through(p - 0.5, binary(outputs))
+        alike = (cosine(z, z) / self.temperature).masked_fill(rows[:, None] == rows, -torch.inf)
+        log, twin = torch.nn.functional.logsigmoid, outputs[other].detach()
+        kl = (p * (outputs - twin) + log(-outputs) - log(-twin)).sum(1).mean()
+        return torch.nn.functional.cross_entropy(alike, other) + self.beta * kl

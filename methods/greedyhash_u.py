@@ -1,0 +1,21 @@
+"""GreedyHash without labels: codes whose cosines are those of the features, learned straight through the sign."""
+
+from __future__ import annotations
+
+from benchmark import parameter, register_method
+from benchmark.deep import UnsupervisedMethod, binary, cosine_mismatch, straight_through, torch
+
+
+@register_method("greedyhash-u", title="GreedyHash (unsupervised)", paper="Su et al., NeurIPS 2018")
+class GreedyHashU(UnsupervisedMethod):
+    """L = mean (cos(b, b') - cos(x, x'))^2 + k mean | |u| - 1 |^3, b = sign(u) forward and the identity backward.
+
+    Pairs are those of the first half of a batch with its second half, one to one. x are the scaled features that the
+    hash layer sees, centred by default; the released code takes them as they leave a ReLU, with cosines above 0 only.
+    """
+
+    penalty: float = parameter(0.1, least=0, search=[0, 0.01, 0.1, 1], doc="k; 0.1 as released")
+
+    def loss(self, outputs: torch.Tensor, features: torch.Tensor, step: int) -> torch.Tensor:
+        b = straight_through(outputs, binary(outputs))
+        return cosine_mismatch(b, features) + self.penalty * (outputs.abs() - 1).abs().pow(3).mean()
