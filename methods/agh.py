@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from benchmark import Split, UsageError, parameter, register_method
-from benchmark.shallow import ProjectionMethod, fix_signs, sample, squared_distances
+from benchmark.shallow import ProjectionMethod, anchor_weights, fix_signs, k_means, squared_distances
 
 TRIVIAL = 1 - 1e-3  # eigenvalues from here to 1 belong to (nearly) constant vectors, as in the authors' code
 VANISHING = 1e-10  # and those below it to nothing
@@ -51,32 +51,10 @@ class AGH(ProjectionMethod):
         return np.hstack([values, again])[:, : self.bits]
 
 
-def k_means(rows: np.ndarray, count: int, rng: np.random.Generator, rounds: int = 10) -> np.ndarray:
-    """Centres of Lloyd's k-means from random rows; a centre without rows is left out."""
-    centres = rows[sample(count, len(rows), rng)]
-    for _ in range(rounds):
-        nearest = squared_distances(rows, centres).argmin(axis=1)
-        order = np.argsort(nearest, kind="stable")
-        _, starts, sizes = np.unique(nearest[order], return_index=True, return_counts=True)
-        centres = np.add.reduceat(rows[order], starts, axis=0) / sizes[:, None].astype(rows.dtype)
-    return centres
-
-
 def mean_width(distances: np.ndarray, nearest: int) -> float:
     """sigma^2, sigma the mean distance to the s-th nearest anchor."""
     last = min(nearest, distances.shape[1]) - 1
     return float(np.sqrt(np.partition(distances, last, axis=1)[:, last]).mean()) ** 2 or 1.0
-
-
-def anchor_weights(distances: np.ndarray, nearest: int, width: float) -> np.ndarray:
-    """Z: exp(-d^2 / sigma^2) to the s nearest anchors, each row summing to 1."""
-    nearest = min(nearest, distances.shape[1])
-    chosen = np.argpartition(distances, nearest - 1, axis=1)[:, :nearest]
-    close = np.take_along_axis(distances, chosen, axis=1).astype(np.float64)
-    close = np.exp(-(close - close.min(axis=1, keepdims=True)) / width)  # the same ratios, and never all zero
-    weights = np.zeros(distances.shape)
-    np.put_along_axis(weights, chosen, close / close.sum(axis=1, keepdims=True), axis=1)
-    return weights
 
 
 def smooth_vectors(weights: np.ndarray, count: int) -> np.ndarray:

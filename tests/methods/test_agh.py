@@ -65,15 +65,6 @@ def test_second_thresholds_are_the_best_that_keep_the_sum_zero():
         assert cost(0) < min(cost(0.01), cost(-0.01))
 
 
-def test_centres_are_means_of_the_rows_nearest_to_them_and_none_is_empty():
-    rows = np.repeat(features(6), 10, axis=0) + 0.001 * features(60)
-    centres = agh.k_means(rows, 6, np.random.default_rng(0))
-    nearest = squared_distances(rows, centres).argmin(axis=1)
-    assert set(nearest) == set(range(len(centres)))
-    for j in range(len(centres)):
-        np.testing.assert_allclose(centres[j], rows[nearest == j].mean(axis=0), atol=1e-4)
-
-
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("bits", [1, 7, 16])
 def test_codes_of_either_depth(layers, bits):
