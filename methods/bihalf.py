@@ -16,7 +16,7 @@ class BiHalf(UnsupervisedMethod):
     hash layer sees, centred by default, where the released code has them as they leave a ReLU.
     """
 
-    gamma: float = parameter(6.0, least=0, search=[0.3, 1, 3, 6], doc="of the pull to b; 6 as released")
+    gamma: float = parameter(6.0, least=0, search=[0.6, 2, 6, 20], doc="of the pull to b; 6 as released")
 
     @property
     def sgd_rate(self) -> float:
