@@ -14,7 +14,7 @@ class CSQ(CentredMethod):
     A row with several labels takes the majority vote of its centres, and one fixed random vector breaks ties. (1 + h)/2
     is sigmoid(2u), so the first term is stable at any u. The paper draws balanced coins where the number of bits is no
     power of two or below half the number of classes; here 48 bits have their Hadamard matrix too, and beyond it words
-    are drawn at the distance of Gilbert and Varshamov (Wang et al., CVPR 2023).
+    are drawn at the distance of Gilbert and Varshamov (as Center-Hashing does).
     """
 
     centre_kind: CentreKind = parameter("hadamard", search=CENTRE_KINDS, doc="of class codes; Hadamard in the paper")

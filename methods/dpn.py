@@ -17,7 +17,7 @@ class DPN(CentredMethod):
 
     adam_decay = 0.2  # as for every loss without a tanh: outputs must themselves reach the margin
 
-    margin: float = parameter(1.0, least=0, search=[0.5, 1, 2], doc="m; 1 in the paper")
+    margin: float = parameter(1.0, least=0, search=[0.5, 1, 2], doc="m; 1 in public code")
 
     def loss(self, outputs: torch.Tensor, labels: torch.Tensor, step: int) -> torch.Tensor:
         wanted, labels_of = labels @ self.centres, labels.sum(1, keepdim=True)

@@ -12,9 +12,9 @@ class HyP2(PointwiseMethod):
     classes + beta mean of max(0, cos(u, u') - zeta) over pairs of rows, both of several labels, that share none.
 
     zeta is a cosine that the codes of all classes cannot stay below: 1 - 2 d/K, d the largest distance that Griesmer's
-    bound leaves to a linear code of as many words as there are classes (to the next power of two). The authors read d
-    from a table of the best linear codes known, which are at most a few bits short of the bound. More classes or fewer
-    bits: larger zeta, until at 2^K classes nothing is asked of other classes but not to coincide.
+    bound leaves to a linear code of as many words as there are classes (to the next power of two). The released code
+    reads zeta from a table by bits and log2 of the classes, which is not among its files; by its shape it is that of
+    the best linear codes, for which the bound stands here. More classes or fewer bits: larger zeta.
     """
 
     beta: float = parameter(0.5, least=0, search=[0, 0.25, 0.5, 1], doc="of the term on pairs; 0.5 as released")

@@ -16,9 +16,9 @@ class JMLH(PointwiseMethod):
     is the likelier sign. KL is log 2 less the entropy of q, written so that no u overflows.
     """
 
-    adam_decay = 0.05  # by cross-validation: a bit that is to be sure needs an output far from 0
+    adam_decay = 0.05  # by one fold of each miniature: a bit that is to be sure needs an output far from 0
 
-    prior: float = parameter(0.1, least=0, search=[0, 0.01, 0.1, 1], doc="lambda; 0.1 in the paper")
+    prior: float = parameter(0.1, least=0, search=[0, 0.01, 0.1, 1], doc="lambda; 0.1 in public code")
 
     def make_classifier(self, classes: int) -> torch.nn.Module:
         return torch.nn.Linear(self.bits, classes)

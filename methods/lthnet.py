@@ -19,7 +19,10 @@ class ClassBalanced(PointwiseMethod):
     """
 
     beta: float = parameter(
-        0.99, least=0, search=[0, 0.9, 0.99, 0.999], doc="0: plain cross-entropy; LTHNet's text has 0.99, its code 0"
+        0.99,
+        least=0,
+        search=[0, 0.9, 0.99, 0.999],
+        doc="0: plain cross-entropy; 0.99 in the help of LTHNet's code, which runs 0",
     )
 
     def make_centres(self, classes: int) -> torch.Tensor:
