@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmark import parameter, register_method
-from benchmark.deep import UnsupervisedMethod, binary, cosine_mismatch, straight_through, torch
+from benchmark.deep import UnsupervisedMethod, cosine_mismatch, straight_through_sign, torch
 
 
 @register_method("greedyhash-u", title="GreedyHash (unsupervised)", paper="Su et al., NeurIPS 2018")
@@ -17,5 +17,5 @@ class GreedyHashU(UnsupervisedMethod):
     penalty: float = parameter(0.1, least=0, search=[0, 0.01, 0.1, 1], doc="k; 0.1 as released")
 
     def loss(self, outputs: torch.Tensor, features: torch.Tensor, step: int) -> torch.Tensor:
-        b = straight_through(outputs, binary(outputs))
-        return cosine_mismatch(b, features) + self.penalty * (outputs.abs() - 1).abs().pow(3).mean()
+        off = (outputs.abs() - 1).abs().pow(3).mean()
+        return cosine_mismatch(straight_through_sign(outputs), features) + self.penalty * off

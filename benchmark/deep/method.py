@@ -39,9 +39,7 @@ class DeepMethod:
     family: ClassVar[Family] = "deep"
     input: ClassVar[Input] = "images"
     needs: ClassVar[Needs] = "similarity"
-    adam_decay: ClassVar[float] = (
-        1.0  # of the hash layer under Adam, against the profile's: for outputs of another size
-    )
+    adam_decay: ClassVar[float] = 1.0  # of the hash layer under Adam, against the profile's: by the size of outputs
     adam_rate: ClassVar[float] = 1.0  # under Adam, against the profile's: for outputs that have further to go
     bias_rate: ClassVar[float | None] = None  # of biases against the weights beside them; None: the profile's
     bits: int

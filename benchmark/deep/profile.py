@@ -54,9 +54,7 @@ class Training:
     hash_rate: float = 10.0
     bias_rate: float = 2.0  # biases learn this much faster than the weights beside them, and do not decay
     momentum: float = 0.9
-    weight_decay: float = (
-        5e-4  # sgd: part of the gradient; adam: of the hash layer's weights themselves, times the rate
-    )
+    weight_decay: float = 5e-4  # sgd: part of the gradient; adam: of the hash layer's weights, as much in any `steps`
     schedule: Schedule = "stages"
     decay: float = 0.5  # stages: the learning rate is multiplied by this ...
     decay_every: int = 200  # ... after so many steps

@@ -196,12 +196,15 @@ def take_step(method: Trainable, run: TrainingState, inputs: torch.Tensor, targe
 
 def checked_loss(method: Trainable, loss: Any) -> torch.Tensor:
     """The loss, if it is one number that something can be learned from."""
-    if not isinstance(loss, torch.Tensor) or loss.numel() != 1 or not loss.requires_grad:
-        shape = f"shape {tuple(loss.shape)}" if isinstance(loss, torch.Tensor) else type(loss).__name__
-        constant = isinstance(loss, torch.Tensor) and loss.numel() == 1
-        given = "a constant: nothing of it depends on the outputs" if constant else f"{shape}"
-        raise UsageError(f"{method.info.name}: loss returned {given}; expected a tensor of one number, such as a mean")
-    return loss
+    if not isinstance(loss, torch.Tensor):
+        given = type(loss).__name__
+    elif loss.numel() != 1:
+        given = f"shape {tuple(loss.shape)}"
+    elif not loss.requires_grad:
+        given = "a constant: nothing of it depends on the outputs"
+    else:
+        return loss
+    raise UsageError(f"{method.info.name}: loss returned {given}; expected a tensor of one number, such as a mean")
 
 
 def batches(method: Trainable, rows: Rows, steps: range) -> Iterator[tuple[int, torch.Tensor, Any]]:
