@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmark import parameter, register_method
-from benchmark.deep import UnsupervisedMethod, binary, cosine, straight_through, torch
+from benchmark.deep import UnsupervisedMethod, binary, cosine, cross_entropy, straight_through, torch
 
 
 @register_method("cibhash", title="CIBHash", paper="Qiu et al., IJCAI 2021")
@@ -29,6 +29,5 @@ class CIBHash(UnsupervisedMethod):
         p, other = torch.sigmoid(outputs), rows.roll(len(rows) // 2)
         z = straight_through(p - 0.5, binary(outputs))
         alike = (cosine(z, z) / self.temperature).masked_fill(rows[:, None] == rows, -torch.inf)
-        log, twin = torch.nn.functional.logsigmoid, outputs[other].detach()
-        kl = (p * (outputs - twin) + log(-outputs) - log(-twin)).sum(1).mean()
-        return torch.nn.functional.cross_entropy(alike, other) + self.beta * kl
+        kl = cross_entropy(outputs[other].detach(), p) - cross_entropy(outputs, p)
+        return torch.nn.functional.cross_entropy(alike, other) + self.beta * kl.sum(1).mean()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmark import parameter, register_method
-from benchmark.deep import Codes, TripletMethod, Triplets, torch
+from benchmark.deep import Codes, TripletMethod, Triplets, straight_through, torch
 
 
 @register_method("dnnh", title="DNNH", paper="Lai et al., CVPR 2015", groups=("paper",))
@@ -16,16 +16,12 @@ class DNNH(TripletMethod):
     """
 
     width: int = parameter(10, least=1, doc="units per bit; the paper has 50, five times the cost of a step")
-    epsilon: float = parameter(
-        0.5, least=0, search=[0.1, 0.3, 0.5], doc="half width of the threshold's slope; 0.5: no threshold"
-    )
+    epsilon: float = parameter(0.5, least=0, search=[0.1, 0.3, 0.5], doc="half width of its slope; 0.5: no threshold")
 
     def head(self, dimension: int) -> torch.nn.Module:
-        from benchmark.deep.network import Slices
+        from benchmark.deep.network import divide_and_encode
 
-        units = torch.nn.Linear(dimension, self.bits * self.width)
-        torch.nn.init.zeros_(units.bias)
-        return torch.nn.Sequential(units, torch.nn.ReLU(), Slices(self.bits, self.width))
+        return divide_and_encode(dimension, self.bits, self.width)
 
     def loss(self, codes: Codes, triplets: Triplets, step: int) -> torch.Tensor:
         closer, further = triplets.of(Codes(self.squashed(codes.both), codes.size).squared_distance())
@@ -33,5 +29,4 @@ class DNNH(TripletMethod):
 
     def squashed(self, outputs: torch.Tensor) -> torch.Tensor:
         v = torch.sigmoid(outputs)
-        hard = torch.where((v - 0.5).abs() > self.epsilon, (v > 0.5).to(v.dtype), v)
-        return v + (hard - v).detach()
+        return straight_through(v, torch.where((v - 0.5).abs() > self.epsilon, (v > 0.5).to(v.dtype), v))

@@ -24,14 +24,5 @@ class DPHTriplet(TripletMethod):
         nll = cross_entropy(closer - further, torch.ones_like(closer))
         near, far = triplets.of(cosine(h.rows.detach(), h.columns.detach(), h.inner.detach()))
         priority = power((2 - near + far) / 4, self.gamma)  # of 1 - q_ijk
-        return triplets.mean(nll, alpha(triplets), priority) + self.inv_epsilon * priority_quantization(
-            h.both, self.gamma
-        )
-
-
-def alpha(triplets: Triplets) -> torch.Tensor:
-    """alpha_ij alpha_ik of each triplet: |S_i||S_j| / sqrt(|S_i^1||S_j^1|) times the same of i and k with S^0."""
-    similar, dissimilar = triplets.rows.roots()
-    as_closer, as_further = triplets.columns.roots()
-    anchor, closer, further = triplets.places
-    return (similar * dissimilar)[anchor] * as_closer[closer] * as_further[further]
+        relative = triplets.mean(nll, triplets.rarity(), priority)
+        return relative + self.inv_epsilon * priority_quantization(h.both, self.gamma)

@@ -78,6 +78,17 @@ def code_lines(tree: ast.Module, text: str) -> int:
     return len(text.splitlines()) - sum(one.end_lineno - one.lineno + 1 for one in docs)
 
 
+LOSS_ONLY = {
+    "PairwiseMethod",
+    "PointwiseMethod",
+    "CentredMethod",
+    "TripletMethod",
+    "StoredMethod",
+    "UnsupervisedMethod",
+}
+OWN_MACHINERY = {"prepare", "draw", "fit"}  # a method with stages of its own is more than a loss
+
+
 def test_a_method_that_is_a_loss_takes_25_lines():
     found = {}
     for file, tree in TREES.items():
@@ -86,10 +97,11 @@ def test_a_method_that_is_a_loss_takes_25_lines():
         if (
             file.parts[0] == "methods"
             and len(classes) == 1
-            and bases & {"PairwiseMethod", "PointwiseMethod", "CentredMethod"}
+            and bases & LOSS_ONLY
+            and not any(node.name in OWN_MACHINERY for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
         ):
             found[str(file)] = code_lines(tree, (ROOT / file).read_text(encoding="utf-8"))
-    assert {"methods/dhn.py", "methods/dsh.py", "methods/hashnet.py"} <= set(found)
+    assert {"methods/dhn.py", "methods/dph_triplet.py", "methods/csq.py", "methods/cibhash.py"} <= set(found)
     assert not {file: lines for file, lines in found.items() if lines > 25}
 
 

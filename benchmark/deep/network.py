@@ -75,8 +75,15 @@ def hash_layer(dimension: int, bits: int, deviation: float) -> nn.Module:
     return layer
 
 
+def divide_and_encode(dimension: int, bits: int, width: int) -> nn.Module:
+    """DNNH's hash layer: `width` units for each bit, which is encoded from its own units alone."""
+    units = nn.Linear(dimension, bits * width)
+    nn.init.zeros_(units.bias)
+    return nn.Sequential(units, nn.ReLU(), Slices(bits, width))
+
+
 class Slices(nn.Module):
-    """Divide and encode: bit k is a linear unit on slice k of the inputs, (n, bits * width) to (n, bits).
+    """Bit k is a linear unit on slice k of the inputs, (n, bits * width) to (n, bits).
 
     A grouped convolution does the same ten times slower on a processor.
     """

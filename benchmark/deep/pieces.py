@@ -184,6 +184,14 @@ class Triplets:
         anchor, closer, further = self.places
         return block[anchor, closer], block[anchor, further]
 
+    def rarity(self) -> torch.Tensor:
+        """alpha_ij alpha_ik of each triplet, DPH's weights of a similar and a dissimilar pair (eq. 9):
+        |S_i||S_j| / sqrt(|S_i^1||S_j^1|) times |S_i||S_k| / sqrt(|S_i^0||S_k^0|)."""
+        similar, dissimilar = self.rows.roots()
+        as_closer, as_further = self.columns.roots()
+        anchor, closer, further = self.places
+        return (similar * dissimilar)[anchor] * as_closer[closer] * as_further[further]
+
     def mean(
         self, values: torch.Tensor, weights: torch.Tensor | None = None, priority: torch.Tensor | None = None
     ) -> torch.Tensor:

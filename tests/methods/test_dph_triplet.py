@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from benchmark.deep import Codes, PairCounts, Training, Triplets, priority_quant
 
 BITS = 6
 DPHTriplet: Any = get_method("dph-triplet")
-module = sys.modules[DPHTriplet.__module__]
 MULTI = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0]] * 2, bool)  # some have no label
 
 
@@ -74,7 +72,7 @@ def test_without_priority_and_imbalance_it_is_the_plain_likelihood(monkeypatch: 
     assert method.loss(Codes(u, 12), target, 0).item() == pytest.approx(plain(u, target), rel=1e-6)
     _, _, target = drawn(MULTI)
     assert method.loss(Codes(u, 12), target, 0).item() != pytest.approx(plain(u, target), rel=1e-3)
-    monkeypatch.setattr(module, "alpha", lambda triplets: torch.ones(triplets.places.shape[1]))
+    monkeypatch.setattr(Triplets, "rarity", lambda triplets: torch.ones(triplets.places.shape[1]))
     assert method.loss(Codes(u, 12), target, 0).item() == pytest.approx(plain(u, target), rel=1e-6)
 
 
@@ -110,7 +108,7 @@ def test_over_all_triplets_of_single_label_data_every_image_weighs_the_same() ->
     same = classes[:, None] == classes[None, :]
     counts = PairCounts(*(torch.tensor(x, dtype=torch.float64) for x in ([26.0] * 26, same.sum(1), (~same).sum(1))))
     places = [(i, j, k) for i, j in zip(*same.nonzero(), strict=True) for k in (~same[i]).nonzero()[0]]
-    weights = module.alpha(Triplets(26, torch.tensor(np.array(places)).T, counts, counts)).numpy()
+    weights = Triplets(26, torch.tensor(np.array(places)).T, counts, counts).rarity().numpy()
     sums = np.bincount([i for i, _, _ in places], weights)
     plain_sums = np.bincount([i for i, _, _ in places])
     assert sums.max() / sums.min() < 1.3  # |S_k^0| differs between classes, which is all that is left
