@@ -38,7 +38,7 @@ class DPH(PairwiseMethod):
         0.1, least=0, search=[0, 0.1, 0.5, 1], doc="exponent of the priority, eq. 7 and 12; 0.1 in the released code"
     )
     logit_scale: float = parameter(
-        1.0, least=0, search=[0.25, 0.5, 1, 2], doc="beta of eq. 6, the sigmoid's bandwidth, against the released 10/K"
+        1.0, least=0, search=[0.25, 0.5, 1, 2], doc="beta of eq. 6 against the released 10/K, or 10/sqrt(64 K) in Adam"
     )
     inv_epsilon: float = parameter(
         0.1,
@@ -53,9 +53,9 @@ class DPH(PairwiseMethod):
 
     @property
     def beta(self) -> float:
-        """10/K; the released models, which are of 48 bits, have it to three digits."""
-        released = self.mode == "authors" and self.bits == 48
-        return self.logit_scale * (0.208 if released else 10 / self.bits)
+        """The released models have 10/K, to three digits, as they are of 48 bits."""
+        unit = 10 / self.bits if self.mode == "authors" else self.logit_unit
+        return self.logit_scale * (0.208 if self.mode == "authors" and self.bits == 48 else unit)
 
     @property
     def sgd_rate(self) -> float:

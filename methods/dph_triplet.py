@@ -15,12 +15,12 @@ class DPHTriplet(TripletMethod):
     """
 
     gamma: float = parameter(0.1, least=0, search=[0, 0.1, 0.5, 1], doc="exponent of the priority; 0.1 as for pairs")
-    logit_scale: float = parameter(1.0, least=0, search=[0.25, 0.5, 1, 2], doc="beta as a factor of 10/K, as for pairs")
+    logit_scale: float = parameter(1.0, least=0, search=[0.25, 0.5, 1, 2], doc="beta in units of 10/K, as for pairs")
     inv_epsilon: float = parameter(0.1, least=0, search=[0.01, 0.1, 1], doc="1/epsilon of the prior; as for pairs")
 
     def loss(self, codes: Codes, triplets: Triplets, step: int) -> torch.Tensor:
         h = codes.tanh()
-        closer, further = triplets.of(self.logit_scale * 10 / self.bits * h.inner)
+        closer, further = triplets.of(self.logit_scale * self.logit_unit * h.inner)
         nll = cross_entropy(closer - further, torch.ones_like(closer))
         near, far = triplets.of(cosine(h.rows.detach(), h.columns.detach(), h.inner.detach()))
         priority = power((2 - near + far) / 4, self.gamma)  # of 1 - q_ijk

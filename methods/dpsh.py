@@ -14,6 +14,7 @@ class DPSH(StoredMethod):
     constant too. A row that no batch has held yet is stored as 0 and pulls nowhere.
     """
 
+    adam_decay = 1.5  # by cross-validation
     bias_rate = 1.0  # as released; at twice the weights' rate, as others have it, biases run away
 
     eta: float = parameter(

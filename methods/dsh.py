@@ -15,7 +15,7 @@ class DSH(PairwiseMethod):
     each pair once and divides by B (B - 1).
     """
 
-    adam_decay, adam_rate = 0.2, 9.0  # by cross-validation: without a tanh, outputs must themselves reach 1
+    adam_decay, adam_rate = 0.35, 18.0  # by cross-validation: without a tanh, outputs must themselves reach 1
 
     margin: float = parameter(2.0, least=0, doc="m / K, of the squared distance; 2 in the paper")
     quantization: float = parameter(0.01, least=0, search=[0, 0.001, 0.01, 0.1], doc="a; 0.01 in the paper")

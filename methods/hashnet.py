@@ -8,7 +8,7 @@ from benchmark.deep import Codes, PairBlock, PairwiseMethod, cross_entropy, torc
 
 @register_method("hashnet", title="HashNet", paper="Cao et al., ICCV 2017", groups=("paper",))
 class HashNet(PairwiseMethod):
-    """L = sum w_ij [softplus(t_ij) - s_ij t_ij] / sum w_ij, t_ij = (10/K) <h_i, h_j>, h = tanh(beta_t u).
+    """L = sum w_ij [softplus(t_ij) - s_ij t_ij] / sum w_ij, t_ij = c <h_i, h_j>, h = tanh(beta_t u).
 
     w_ij = |S|/|S_1| for similar and |S|/|S_0| for dissimilar pairs over the whole training set; beta_t =
     sqrt(1 + growth t) in stages. The paper's factor for the share of common labels needs labels, which a pairwise
@@ -19,7 +19,7 @@ class HashNet(PairwiseMethod):
 
     growth: float = parameter(0.005, least=0, search=[0, 0.001, 0.005, 0.02], doc="of beta_t^2 a step, as released")
     logit_scale: float = parameter(
-        0.5, least=0, search=[0.25, 0.5, 1, 2], doc="of the logit, against the released 10/K; by cross-validation"
+        0.5, least=0, search=[0.25, 0.5, 1, 2], doc="c against 10/K, or 10/sqrt(64 K) in Adam; 1 as released"
     )
 
     def beta(self, step: int) -> float:
@@ -29,5 +29,5 @@ class HashNet(PairwiseMethod):
     def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
         total, similar, dissimilar = similarity.whole.floored()
         weights = torch.where(similarity.similar > 0, total / similar, total / dissimilar)
-        logit = self.logit_scale * 10 / self.bits * codes.tanh(self.beta(step)).inner
+        logit = self.logit_scale * self.logit_unit * codes.tanh(self.beta(step)).inner
         return similarity.mean(cross_entropy(logit, similarity.similar), weights)

@@ -62,6 +62,15 @@ class DeepMethod:
         to that."""
         return 1.0
 
+    @property
+    def logit_unit(self) -> float:
+        """What released losses multiply <h_i, h_j> with before a sigmoid: 10/K; under Adam 10/sqrt(64 K).
+
+        The two agree at 64 bits. With fewer, 10/K asks so much of each bit that short codes of many classes learn
+        little; inner products of unlike codes spread by sqrt(K), and so does this. Chosen by cross-validation.
+        """
+        return 10 / self.bits if self.training.optimizer == "sgd" else 10 / (64 * self.bits) ** 0.5
+
     def head(self, dimension: int) -> torch.nn.Module:
         """The hash layer on top of `dimension` features: raw outputs u, (n, bits)."""
         from benchmark.deep.network import hash_layer

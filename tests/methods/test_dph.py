@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from benchmark import LabelSimilarity, PairSimilarity, Split, UsageError, get_method
 from benchmark.deep import Codes, PairBlock, PairGraph, Training, load_profile, priority_quantization
 
+RELEASED = load_profile("paper").training  # plain gradient descent
 SKEWED = np.array([0, 0, 0, 0, 0, 1, 1, 2])
 BALANCED = np.arange(12) % 3
 SHORT = Training(train="hash", steps=150, batch=64, device="cpu")
@@ -62,14 +63,17 @@ def equations(u: np.ndarray, labels: np.ndarray, gamma: float, beta: float, inve
 @pytest.mark.parametrize("bits", [1, 5])
 def test_loss_is_the_papers(labels: np.ndarray, gamma: float, bits: int) -> None:
     codes, block = batch(labels, bits)
-    method = get_method("dph")(bits, gamma=gamma, logit_scale=0.07 * bits, inv_epsilon=0.3)
-    expected = equations(codes.both.numpy(), labels, gamma, 0.7, 0.3)
+    method = get_method("dph")(bits, gamma=gamma, logit_scale=0.7, training=RELEASED, inv_epsilon=0.3)
+    expected = equations(codes.both.numpy(), labels, gamma, 7 / bits, 0.3)
     assert method.loss(codes, block, 0).item() == pytest.approx(expected, rel=1e-6)
 
 
-def test_beta_is_ten_over_bits() -> None:
-    assert [get_method("dph")(bits).beta for bits in (16, 32, 48, 64)] == pytest.approx(
-        [0.625, 0.3125, 0.20833, 0.15625], rel=1e-4
+def test_beta_is_ten_over_bits_as_released_and_as_much_at_64_bits_in_adam() -> None:
+    lengths = (16, 32, 48, 64)
+    released = [get_method("dph")(bits, training=RELEASED).beta for bits in lengths]
+    assert released == pytest.approx([0.625, 0.3125, 0.20833, 0.15625], rel=1e-4)
+    assert [get_method("dph")(bits).beta for bits in lengths] == pytest.approx(
+        [0.3125, 0.22097, 0.18042, 0.15625], rel=1e-4
     )
 
 
@@ -81,9 +85,11 @@ def cross_entropy(codes: Codes, block: PairBlock, beta: float) -> float:
 
 def test_a_without_gamma_alpha_and_q_it_is_plain_cross_entropy_and_dhn() -> None:
     codes, block = batch(SKEWED, 4)
-    plain = get_method("dph-w")(4, gamma=0, logit_scale=0.16, inv_epsilon=0).loss(codes, block, 0).item()
+    plain = (
+        get_method("dph-w")(4, gamma=0, logit_scale=0.16, training=RELEASED, inv_epsilon=0).loss(codes, block, 0).item()
+    )
     assert plain == pytest.approx(cross_entropy(codes, block, 0.4), rel=1e-12)
-    unscaled = get_method("dph-w")(4, logit_scale=0.4, inv_epsilon=0).loss(codes, block, 0).item()
+    unscaled = get_method("dph-w")(4, logit_scale=0.4, training=RELEASED, inv_epsilon=0).loss(codes, block, 0).item()
     assert unscaled == pytest.approx(get_method("dhn")(4, quantization=0).loss(codes, block, 0).item(), rel=1e-12)
 
 
@@ -261,7 +267,8 @@ def test_authors_mode_counts_an_images_pair_with_itself() -> None:
 
 def test_authors_beta_and_rate_are_the_released_ones() -> None:
     assert get_method("dph")(48, mode="authors").beta == 0.208
-    assert get_method("dph")(48).beta == 10 / 48
+    assert get_method("dph")(16, mode="authors").beta == 10 / 16
+    assert get_method("dph")(48, training=RELEASED).beta == 10 / 48
     paper = load_profile("paper").training
     authors = get_method("dph")(48, mode="authors", training=paper)
     assert authors.sgd_rate * paper.learning_rate == pytest.approx(5e-5)

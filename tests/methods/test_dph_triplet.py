@@ -13,6 +13,7 @@ from benchmark import Split, get_method
 from benchmark.deep import Codes, PairCounts, Training, Triplets, priority_quantization
 
 BITS = 6
+UNIT = 10 / (64 * BITS) ** 0.5  # of the logit, under Adam
 DPHTriplet: Any = get_method("dph-triplet")
 MULTI = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0]] * 2, bool)  # some have no label
 
@@ -44,7 +45,7 @@ def test_loss_by_loops(gamma: float) -> None:
     for i, j, k in target.places.T.tolist():
         a, b, c = rows[i], columns[j], columns[k]
         alpha = n * n / math.sqrt(positive[a] * positive[b]) * n * n / math.sqrt(negative[a] * negative[c])
-        t_ij, t_ik = (10 / BITS * float(h[i] @ h[12 + x]) for x in (j, k))
+        t_ij, t_ik = (UNIT * float(h[i] @ h[12 + x]) for x in (j, k))
         q_ij, q_ik = (1 + cosine(h[i], h[12 + j])) / 2, (1 - cosine(h[i], h[12 + k])) / 2
         p_ij, p_ik = (1 / (1 + math.exp(-t)) for t in (t_ij, t_ik))
         p = p_ij * (1 - p_ik) / (p_ij * (1 - p_ik) + (1 - p_ij) * p_ik)
@@ -59,7 +60,7 @@ def test_loss_by_loops(gamma: float) -> None:
 def plain(u: torch.Tensor, target: Triplets) -> float:
     """The unweighted likelihood of triplets."""
     h = torch.tanh(u)
-    t = 10 / BITS * h[: target.size] @ h[target.size :].T
+    t = UNIT * h[: target.size] @ h[target.size :].T
     closer, further = target.of(t)
     return float(torch.nn.functional.softplus(further - closer).mean())
 
@@ -123,9 +124,9 @@ def test_gradient_pulls_towards_the_closer_and_away_from_the_further() -> None:
     DPHTriplet(BITS, gamma=0.5, inv_epsilon=0.0).loss(Codes(u, 1), target, 0).backward()
     with torch.no_grad():
         h = torch.tanh(u)
-        away = torch.sigmoid(10 / BITS * (h[0] @ h[2] - h[0] @ h[1]))  # 1 - p
+        away = torch.sigmoid(UNIT * (h[0] @ h[2] - h[0] @ h[1]))  # 1 - p
         difficulty = 0.5 - (cosine(h[0], h[1]) - cosine(h[0], h[2])) / 4
-        push = difficulty**0.5 * away * 10 / BITS
+        push = difficulty**0.5 * away * UNIT
         expected = push * torch.stack([h[2] - h[1], -h[0], h[0]]) * (1 - h**2)
     assert torch.allclose(u.grad, expected, atol=1e-9)
 

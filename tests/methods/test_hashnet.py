@@ -34,7 +34,7 @@ def test_similar_and_dissimilar_pairs_weigh_the_same_in_all() -> None:
     block = graph.block(np.arange(7), np.arange(7))
     # With codes of one direction every similar pair costs a, every dissimilar pair b: the loss is their mean.
     codes = Codes(torch.full((14, 4), 0.5, dtype=torch.float64), 7)
-    t = 10 / 4 * 4 * np.tanh(0.5) ** 2
+    t = 10 / (64 * 4) ** 0.5 * 4 * np.tanh(0.5) ** 2
     expected = (np.logaddexp(0, -t) + np.logaddexp(0, t)) / 2
     assert get_method("hashnet")(4, logit_scale=1.0).loss(codes, block, 0).item() == pytest.approx(expected, rel=1e-6)
 

@@ -51,6 +51,20 @@ def test_without_a_training_it_is_the_quick_profiles() -> None:
     assert Nearest(4).training == load_profile("quick").training
 
 
+def test_plain_descent_has_the_released_unit_of_a_logit() -> None:
+    training = load_profile("paper").training
+    assert training.optimizer == "sgd"
+    assert [Nearest(bits, training=training).logit_unit for bits in (16, 48, 64)] == [10 / 16, 10 / 48, 10 / 64]
+
+
+def test_under_adam_the_logits_of_unlike_codes_spread_alike_at_every_length() -> None:
+    rng, spreads = np.random.default_rng(0), []
+    for bits in (8, 16, 64, 256):
+        codes = rng.choice([-1.0, 1.0], (400, bits))
+        spreads.append((Nearest(bits).logit_unit * codes[:200] @ codes[200:].T).std())
+    assert spreads == pytest.approx([10 / 8] * 4, rel=0.05)
+
+
 @pytest.mark.parametrize(("depth", "limit"), [("hash", 1), ("last", 1), ("all", None)])
 def test_small_layers_are_trained_on_one_thread(depth: Any, limit: int | None) -> None:
     register_method("test-nearest", title="X")(Nearest)
