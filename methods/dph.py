@@ -38,10 +38,7 @@ class DPH(PairwiseMethod):
         0.1, least=0, search=[0, 0.1, 0.5, 1], doc="exponent of the priority, eq. 7 and 12; 0.1 in the released code"
     )
     logit_scale: float = parameter(
-        1.0,
-        least=0,
-        search=[0.25, 0.5, 1, 2],
-        doc="beta of eq. 6, the sigmoid's bandwidth, as a factor of the released 10/K",
+        1.0, least=0, search=[0.25, 0.5, 1, 2], doc="beta of eq. 6, the sigmoid's bandwidth, against the released 10/K"
     )
     inv_epsilon: float = parameter(
         0.1,
@@ -70,13 +67,16 @@ class DPH(PairwiseMethod):
         return super().self_pairs or self.mode == "authors"
 
     def loss(self, codes: Codes, similarity: PairBlock, step: int) -> torch.Tensor:
-        h = codes.tanh()
-        paired = self.without_beta(h) if self.mode == "authors" and self.beta_bug else h
+        h, released = codes.tanh(), self.mode == "authors"
+        paired = self.without_beta(h) if released and self.beta_bug else h
         nll = cross_entropy(self.beta * paired.inner, similarity.similar)  # -log p_ij, eq. 6
-        pairwise = self.priority_cross_entropy if self.mode == "paper" else self.authors_cross_entropy
-        quantization = self.priority_quantization if self.mode == "paper" else self.authors_quantization
+        pairwise = self.authors_cross_entropy if released else self.priority_cross_entropy
         loss = pairwise(nll, h, similarity)
-        return loss + self.inv_epsilon * quantization(h.both) if self.inv_epsilon else loss
+        if not self.inv_epsilon:
+            return loss
+        if released:  # summed over bits, without priority
+            return loss + self.inv_epsilon * log_cosh(h.both.abs() - 1).sum(1).mean()
+        return loss + self.inv_epsilon * priority_quantization(h.both, self.gamma)  # Q of eq. 14 without its constant
 
     def priority_cross_entropy(self, nll: torch.Tensor, h: Codes, similarity: PairBlock) -> torch.Tensor:
         """L of eq. 10: -sum alpha_ij (1 - q_ij)^gamma log p_ij, over sum alpha_ij."""
@@ -101,10 +101,6 @@ class DPH(PairwiseMethod):
         similar, dissimilar = zip(rows.roots(), columns.roots(), strict=True)
         return torch.outer(*dissimilar).lerp(torch.outer(*similar), similarity.similar)
 
-    def priority_quantization(self, h: torch.Tensor) -> torch.Tensor:
-        """Q of eq. 14 without its constant: (1 - q_i)^gamma || |h_i| - 1 ||_1; q_i = (1 + cos(|h_i|, 1))/2, eq. 13."""
-        return priority_quantization(h, self.gamma)
-
     def authors_cross_entropy(self, nll: torch.Tensor, h: Codes, similarity: PairBlock) -> torch.Tensor:
         """A loss whose gradient is the released code's: (2/C) sum a_ij (f_ij / mean f) nll_ij, C = sum a_ij."""
         a, f = torch.ones_like(nll), torch.ones_like(nll)
@@ -117,17 +113,10 @@ class DPH(PairwiseMethod):
     def without_beta(self, h: Codes) -> Codes:
         """The same codes, whose gradient lacks the factor beta as the released code's does: its scaling by 10/K
         reaches the first B numbers of each stream of B codes, that is B/K of them, and no others."""
-        scales = []
-        for stream in (h.rows, h.columns):
-            scale = torch.full_like(stream, 1 / self.beta).flatten()
-            scale[: len(stream)] = 1
-            scales.append(scale.view_as(stream))
-        return Codes(h.both + (torch.cat(scales) - 1) * (h.both - h.both.detach()), h.size)
-
-    @staticmethod
-    def authors_quantization(h: torch.Tensor) -> torch.Tensor:
-        """The released code's: log cosh(|h_ik| - 1) summed over bits, without priority."""
-        return log_cosh(h.abs() - 1).sum(1).mean()
+        scale = h.both.new_full(h.both.shape, 1 / self.beta)
+        for stream in scale.split((len(h.rows), len(h.columns))):
+            stream.view(-1)[: len(stream)] = 1
+        return Codes(h.both + (scale - 1) * (h.both - h.both.detach()), h.size)
 
 
 @register_method("dph-f", title="DPH-F")

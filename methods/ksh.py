@@ -1,11 +1,21 @@
 """KSH, Supervised Hashing with Kernels: bits chosen greedily to explain pairs (Liu et al., CVPR 2012)."""
 
-import math
+from functools import partial
 
 import numpy as np
 
 from benchmark import Similarity, Split, UsageError, parameter, register_method
-from benchmark.shallow import ProjectionMethod, fix_signs, gaussian, sample, signs, squared_distances
+from benchmark.shallow import (
+    ProjectionMethod,
+    accelerated_descent,
+    fix_signs,
+    gaussian,
+    sample,
+    signs,
+    squared_distances,
+)
+
+SETTLED = 0.01  # a change of the cost, per row, that ends the refinement of a bit; as in OptProjectionFast.m
 
 
 @register_method("ksh", title="KSH", needs="similarity", paper="Liu et al., CVPR 2012", groups=("paper",))
@@ -70,7 +80,9 @@ def greedy_projections(kernel: np.ndarray, pairs: np.ndarray, bits: int) -> np.n
         # Spectral start: the top generalised eigenvector, scaled so that ||Kbar a||^2 = l.
         _, top = linalg.eigh(quadratic, gram, subset_by_index=[anchors - 1, anchors - 1])
         start = fix_signs(top)[:, 0] * np.sqrt(len(kernel))
-        refined = descend(single, residue, start.astype(np.float32)).astype(np.float64)
+        refined = accelerated_descent(
+            single, partial(relaxed, residue), start.astype(np.float32), settled=SETTLED * len(kernel)
+        ).astype(np.float64)
         best = max(start, refined, key=lambda vector: explained(residue, signs(kernel @ vector)))
         code = signs(kernel @ best)
         residue.subtract(code)
@@ -115,36 +127,3 @@ def relaxed(residue: Residue | np.ndarray, seen: np.ndarray) -> tuple[float, np.
     phi = np.tanh(seen / 2)
     image = residue @ phi
     return -float(phi @ image), -image * (1 - phi**2)
-
-
-def descend(kernel: np.ndarray, residue: Residue | np.ndarray, start: np.ndarray, steps: int = 500) -> np.ndarray:
-    """Nesterov's accelerated gradient on a -> `relaxed`(R, Kbar a), as in OptProjectionFast.m: the step 1 / beta only
-    shrinks. Stops when the cost changes by less than 0.01 l, or no step satisfies the quadratic bound.
-
-    `seen` are the values Kbar a of the vector of the same name: kept up by their linearity, so that a trial of beta
-    costs no product with the kernel.
-    """
-    now, seen = start, kernel @ start
-    before, seen_before = now, seen
-    cost, _ = relaxed(residue, seen)
-    theta_before, theta, beta = 0.0, 1.0, 1.0
-    for _ in range(steps):
-        push = (theta_before - 1) / theta
-        ahead, seen_ahead = now + push * (now - before), seen + push * (seen - seen_before)
-        cost_ahead, slope = relaxed(residue, seen_ahead)
-        gradient = kernel.T @ slope
-        turned, steepness = kernel @ gradient, gradient @ gradient
-        for _ in range(51):
-            seen_next = seen_ahead - turned / beta
-            cost_next, _ = relaxed(residue, seen_next)
-            if cost_next <= cost_ahead - steepness / beta / 2:  # with the step -gradient / beta
-                break
-            beta *= 2
-        else:
-            return now
-        before, now, seen_before, seen = now, ahead - gradient / beta, seen, seen_next
-        theta_before, theta = theta, (1 + math.sqrt(1 + 4 * theta**2)) / 2
-        if abs(cost_next - cost) <= 0.01 * len(kernel):
-            return now
-        cost = cost_next
-    return now

@@ -105,6 +105,13 @@ def test_a_method_that_is_a_loss_takes_25_lines():
     assert not {file: lines for file, lines in found.items() if lines > 25}
 
 
+def test_no_method_takes_more_than_120_lines():
+    methods = {file: tree for file, tree in TREES.items() if file.parts[0] == "methods"}
+    lines = {str(file): code_lines(tree, (ROOT / file).read_text(encoding="utf-8")) for file, tree in methods.items()}
+    assert {"methods/dph.py", "methods/ksh.py"} <= set(lines)
+    assert not {file: count for file, count in lines.items() if count > 120}
+
+
 def test_nothing_but_the_plugins_knows_their_names():
     """Which methods a report puts in front is data (highlight.toml), not code."""
     known = set(builtin_names("method"))
