@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from benchmark.errors import UsageError
@@ -38,6 +38,12 @@ class Citation:
         """'Doe, Jane and Roe, R.' -> 'Jane Doe, R. Roe'."""
         names = [name.strip() for name in self.fields.get("author", "").split(" and ")]
         return ", ".join(" ".join(reversed(re.split(r",\s*", name, maxsplit=1))) for name in names if name)
+
+
+def references(citations: Iterable[Citation]) -> str:
+    """The text of a file of references: each key once, as several methods may share a paper."""
+    once = {one.key: one for one in citations}
+    return "".join(f"{one.bibtex()}\n\n" for one in once.values()).removesuffix("\n")
 
 
 def separated(text: str, where: str) -> tuple[str, list[Citation]]:

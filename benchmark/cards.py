@@ -84,8 +84,8 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _sentence(text: str) -> str:
-    """The first one."""
-    return re.split(r"(?<=[.:;])\s", text, maxsplit=1)[0].rstrip(":;")
+    """The first one: 'eq. 7' does not end it."""
+    return re.split(r"(?<=\.)\s(?=[A-Z])", text, maxsplit=1)[0]
 
 
 def _summary(cls: type) -> str:

@@ -20,7 +20,7 @@ class CSQ(CentredMethod):
 
     @inproceedings{yuan2020csq, title={Central Similarity Quantization for Efficient Image and Video Retrieval},
       author={Yuan, Li and Wang, Tao and Zhang, Xiaopeng and Tay, Francis E. H. and Jie, Zequn and Liu, Wei and Feng,
-      Jiashi}, booktitle={IEEE Conference on Computer Vision and Pattern Recognition}, year={2020}}
+      Jiashi}, booktitle={IEEE/CVF Conference on Computer Vision and Pattern Recognition}, year={2020}}
     """
 
     centre_kind: CentreKind = parameter("hadamard", search=CENTRE_KINDS, doc="of class codes; Hadamard in the paper")

@@ -23,7 +23,7 @@ class ClassBalanced(PointwiseMethod):
     classes.
 
     @inproceedings{cui2019balanced, title={Class-Balanced Loss Based on Effective Number of Samples}, author={Cui, Yin
-      and Jia, Menglin and Lin, Tsung-Yi and Song, Yang and Belongie, Serge}, booktitle={IEEE Conference on Computer
+      and Jia, Menglin and Lin, Tsung-Yi and Song, Yang and Belongie, Serge}, booktitle={IEEE/CVF Conference on Computer
       Vision and Pattern Recognition}, year={2019}}
     """
 

@@ -6,11 +6,11 @@ import argparse
 import dataclasses
 import difflib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import benchmark
-from benchmark.bibtex import Citation, separated
+from benchmark.bibtex import Citation, references, separated
 from benchmark.cards import citations
 from benchmark.commands import arguments
 from benchmark.errors import UsageError
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     plugins = [one for name in names if name != ITSELF for one in _plugins(name)]
     found = [itself()] if ITSELF in names else []
     found += [entry for plugin in plugins for entry in citations(plugin)]
-    print("\n\n".join(entry.bibtex() for entry in _once(found)), end="\n" if found else "")
+    print(references(found), end="")
     for line in _missing([plugin for plugin in plugins if not citations(plugin)]):
         print(line, file=sys.stderr)
     return 0
@@ -57,11 +57,6 @@ def _plugins(name: str) -> Sequence[Any]:
     close = difflib.get_close_matches(name.lower(), known, n=3)
     hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {', '.join(known)}"
     raise UsageError(f"cite: '{name}' is neither a method nor a data set: {hint}")
-
-
-def _once(entries: Iterable[Citation]) -> Iterable[Citation]:
-    """Each key once: methods of one paper share it."""
-    return {entry.key: entry for entry in entries}.values()
 
 
 def _missing(plugins: Sequence[Any]) -> list[str]:
