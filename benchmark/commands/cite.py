@@ -1,4 +1,4 @@
-"""`run_all.py cite [NAME ...]`: BibTeX of methods, data sets and hashbench itself."""
+"""`run_all.py cite [NAME ...]`: BibTeX of methods, data sets and hashbench itself, or of what some results used."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import dataclasses
 import difflib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import benchmark
@@ -23,12 +24,16 @@ ITSELF = "hashbench"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     told = "methods, groups of them ('paper') or data sets; 'hashbench' is this suite (default: all of these)"
     parser.add_argument("names", nargs="*", metavar="NAME", help=told)
+    used = "instead: hashbench, and what the results in this folder used"
+    parser.add_argument("--results", type=Path, metavar="DIR", help=used)
     arguments.add_plugin(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     arguments.load_plugins(args)
-    names = args.names or [ITSELF, *methods.names(), *datasets.names()]
+    if args.names and args.results is not None:
+        raise UsageError("cite: names and --results contradict each other; give one of them")
+    names = args.names or [ITSELF, *(_used(args) if args.results else [*methods.names(), *datasets.names()])]
     plugins = [one for name in names if name != ITSELF for one in _plugins(name)]
     found = [itself()] if ITSELF in names else []
     found += [entry for plugin in plugins for entry in citations(plugin)]
@@ -36,6 +41,21 @@ def run(args: argparse.Namespace) -> int:
     for line in _missing([plugin for plugin in plugins if not citations(plugin)]):
         print(line, file=sys.stderr)
     return 0
+
+
+def _used(args: argparse.Namespace) -> list[str]:
+    """Methods, then data sets, of all results; those of plugins that were not given are told and left out."""
+    from benchmark.execution.store import Store
+    from benchmark.report.selection import read_records
+
+    arguments.check_results(args)
+    cells = [record.cell for record in read_records(Store(args.results))[0]]
+    names = [*sorted({cell["method"] for cell in cells}), *sorted({cell["dataset"] for cell in cells})]
+    known = {*methods.names(), *datasets.names()}
+    strange = [name for name in names if name not in known]
+    if strange:
+        print(f"not known here: {', '.join(strange)}", file=sys.stderr)
+    return [name for name in names if name in known]
 
 
 def itself() -> Citation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import benchmark
@@ -60,3 +61,14 @@ def test_an_unknown_name_costs_a_line(command: Callable[..., Any]) -> None:
     code, out, err = command("cite", "dhn", "imagnet")
     assert (code, out, len(err.splitlines())) == (2, "", 1)
     assert "'imagnet' is neither a method nor a data set: did you mean 'imagenet'" in err
+
+
+def test_what_results_used(command: Callable[..., Any]) -> None:
+    history = Path(__file__).parents[2] / "history" / "schema2"
+    code, out, _ = command("cite", "--results", str(history))
+    assert code == 0
+    used = keys(out)
+    assert used[0] == "hashbench"
+    assert 1 < len(used) < 10
+    assert command("cite", "dhn", "--results", str(history))[0] == 2
+    assert command("cite", "--results", str(history / "nowhere"))[0] == 2
