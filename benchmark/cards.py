@@ -157,5 +157,6 @@ def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown leaves as it is."""
-    return MARKDOWN.sub(r"\\\1", text)
+    """Text that Markdown leaves as it is, but for `code`."""
+    parts = re.split(r"(`[^`]+`)", text)  # every second one is code
+    return "".join(part if place % 2 else MARKDOWN.sub(r"\\\1", part) for place, part in enumerate(parts))

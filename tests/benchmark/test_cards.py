@@ -20,7 +20,7 @@ class Mine:
     """L = <a, b> * |c|_1 (eq. 7)
     on two lines.
 
-    A note.
+    A `note_d` of_it.
 
     Differs: in all.
 
@@ -92,7 +92,7 @@ def test_a_card_is_what_the_author_wrote(registered, tmp_path):
     told = card(own(tmp_path, "card-mine"))
     assert told.summary == "Cosines, nothing else. And more."
     assert told.formula == "L = <a, b> * |c|_1 (eq. 7) on two lines."
-    assert (told.notes, told.differs, told.year) == (("A note.", "Another note."), "in all.", "2019")
+    assert (told.notes, told.differs, told.year) == (("A `note_d` of_it.", "Another note."), "in all.", "2019")
     assert told.sees == "features; no labels"
     assert references(told.citations).startswith("@misc{doe2019,\n")
 
@@ -103,6 +103,7 @@ def test_markdown_keeps_what_means_something_to_it(registered, tmp_path):
     assert "| [card-page](#card-page) | Mine\\|\\* | 2019 | unsupervised | nothing |" in page
     assert "| `alpha` | `0.5` | of what\\|ever | `0.5`, `1.0` |" in page
     assert "[source](../card-page.py)" in page
+    assert "A `note_d` of\\_it." in page
 
 
 def test_a_method_without_any_docstring_has_a_card_with_what_there_is(registered):
