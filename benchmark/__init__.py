@@ -1,7 +1,10 @@
 """hashbench: which hashing method retrieves better, on which data, at how many bits, and are we sure?
 
 What is importable from here is the public interface; it costs numpy, not torch. `run` and `results`, with what they
-need, are loaded when they are first used.
+need, are loaded when they are first used. To cite it:
+
+@misc{hashbench, title={hashbench: A Benchmark Suite for Learning to Hash}, author={{The hashbench authors}},
+  year={2026}}
 """
 
 from typing import TYPE_CHECKING, Any

@@ -34,7 +34,11 @@ FILES = ("batches.meta", *(f"data_batch_{number}" for number in range(1, 6)), "t
 
 @register_dataset("cifar10", title="CIFAR-10")
 class Cifar10(NamedDataset):
-    """CIFAR-10 with drawn splits."""
+    """CIFAR-10 with drawn splits.
+
+    @techreport{krizhevsky2009cifar, title={Learning Multiple Layers of Features from Tiny Images}, author={Krizhevsky,
+      Alex}, institution={University of Toronto}, year={2009}}
+    """
 
     backbone = "alexnet"
 

@@ -22,7 +22,12 @@ PARTS = {"train2014": (82_783, "13 GB"), "val2014": (40_504, "6 GB")}
 
 @register_dataset("coco", title="MS-COCO", stand_in="coco-mini")
 class Coco(MultiLabelDataset):
-    """The paper's MS-COCO."""
+    r"""The paper's MS-COCO.
+
+    @inproceedings{lin2014coco, title={{Microsoft COCO}: Common Objects in Context}, author={Lin, Tsung-Yi and Maire,
+      Michael and Belongie, Serge and Hays, James and Perona, Pietro and Ramanan, Deva and Doll{\'a}r, Piotr and
+      Zitnick, C. Lawrence}, booktitle={European Conference on Computer Vision}, year={2014}}
+    """
 
     classes = 80
     folders = ("coco", "COCO", "mscoco", "MSCOCO", "data/coco")

@@ -53,7 +53,13 @@ n04560804 n04579432 n04596742 n07583066 n07584110 n07753113 n07754684 n07836838 
 
 @register_dataset("imagenet", title="ImageNet", stand_in="imagenet-mini")
 class ImageNet(PaperDataset):
-    """The paper's ImageNet."""
+    """The paper's ImageNet.
+
+    @article{russakovsky2015imagenet, title={{ImageNet} Large Scale Visual Recognition Challenge}, author={Russakovsky,
+      Olga and Deng, Jia and Su, Hao and Krause, Jonathan and Satheesh, Sanjeev and Ma, Sean and Huang, Zhiheng and
+      Karpathy, Andrej and Khosla, Aditya and Bernstein, Michael and Berg, Alexander C. and Fei-Fei, Li},
+      journal={International Journal of Computer Vision}, year={2015}}
+    """
 
     class_names = CLASSES
     classes = len(CLASSES)

@@ -28,7 +28,12 @@ SITE = "https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide/NUS
 
 @register_dataset("nus", title="NUS-WIDE", stand_in="nus-mini")
 class NusWide(MultiLabelDataset):
-    """The paper's NUS-WIDE."""
+    """The paper's NUS-WIDE.
+
+    @inproceedings{chua2009nuswide, title={{NUS-WIDE}: A Real-World Web Image Database from {National University of
+      Singapore}}, author={Chua, Tat-Seng and Tang, Jinhui and Hong, Richang and Li, Haojie and Luo, Zhiping and Zheng,
+      Yantao}, booktitle={ACM International Conference on Image and Video Retrieval}, year={2009}}
+    """
 
     classes = 81
     folders = ("nuswide_81", "nus", "nuswide", "nus-wide", "NUS-WIDE", "NUS_WIDE", "data/nuswide_81")

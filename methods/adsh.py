@@ -19,10 +19,15 @@ class ADSH(StoredMethod):
     """min over network and codes V: sum_ij (<h_i, v_j> - K s_ij)^2 + gamma sum_i ||v_i - h_i||^2, i in a sample Omega,
     h = tanh(u), s = 1 for similar and -r for dissimilar pairs, r = |S_1|/|S_0| of the training set.
 
-    The original learns codes V of the whole database and its labels with it. Here j runs over the training rows alone:
-    V serves to train the network, which then encodes everything, queries and database alike. Omega is drawn anew each
-    round; after a round V is renewed bit by bit with all of h known, so that no renewal raises the sum. V starts at
-    random codes, where the released zeros teach the first round nothing.
+    Omega is drawn anew each round; after a round V is renewed bit by bit with all of h known, so that no renewal raises
+    the sum.
+
+    Differs: the original learns codes V of the whole database and its labels with it. Here j runs over the training
+    rows alone, so that it sees what all others see: V serves to train the network, which then encodes everything,
+    queries and database alike. V starts at random codes, where the released zeros teach the first round nothing.
+
+    @inproceedings{jiang2018adsh, title={Asymmetric Deep Supervised Hashing}, author={Jiang, Qing-Yuan and Li, Wu-Jun},
+      booktitle={AAAI Conference on Artificial Intelligence}, year={2018}}
     """
 
     batch: int = parameter(64, least=1, doc="of the single stream; 64 in the released code")

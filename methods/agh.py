@@ -1,4 +1,4 @@
-"""AGH, Anchor Graph Hashing: eigenvectors of a graph that runs through anchors (Liu et al., ICML 2011)."""
+"""AGH, Anchor Graph Hashing: eigenvectors of a graph that runs through anchors."""
 
 from typing import Literal
 
@@ -13,7 +13,16 @@ VANISHING = 1e-10  # and those below it to nothing
 
 @register_method("agh", title="AGH", paper="Liu et al., ICML 2011")
 class AGH(ProjectionMethod):
-    """Bits are signs of the smoothest eigenvectors of Z Lambda^-1 Z^T, Z the weights of the nearest anchors."""
+    """Bits are signs of the smoothest eigenvectors of Z Lambda^-1 Z^T, Z the weights of the nearest anchors, rows
+    summing to 1, Lambda the sums of its columns: code = sign(Z W), W = Lambda^-1/2 V Sigma^-1/2 of the anchors' small
+    graph.
+
+    Differs: anchors come of ten rounds of k-means from random rows, scaled as for every shallow method; an anchor
+    without rows is left out, as it would make Lambda singular. Else nothing that we know of.
+
+    @inproceedings{liu2011agh, title={Hashing with Graphs}, author={Liu, Wei and Wang, Jun and Kumar, Sanjiv and Chang,
+      Shih-Fu}, booktitle={International Conference on Machine Learning}, year={2011}}
+    """
 
     anchors: int = parameter(300, least=2, doc="centres of k-means; 300 in the paper and in the authors' code")
     nearest: int = parameter(

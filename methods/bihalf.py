@@ -12,8 +12,13 @@ class BiHalf(UnsupervisedMethod):
     which adds gamma (U - B)/(N K) to a gradient that goes straight through B.
 
     B has +1 for the upper half of each column of U and -1 for the rest; an image's code is sign(u), whatever its batch.
-    Pairs are those of the first half of a batch with its second half, one to one; x are the scaled features that the
-    hash layer sees, centred by default, where the released code has them as they leave a ReLU.
+    Pairs are those of the first half of a batch with its second half, one to one.
+
+    Differs: x are the scaled features that the hash layer sees, centred by default as for every method, where the
+    released code has them as they leave a ReLU.
+
+    @inproceedings{li2021bihalf, title={Deep Unsupervised Image Hashing by Maximizing Bit Entropy}, author={Li, Yunqiang
+      and van Gemert, Jan}, booktitle={AAAI Conference on Artificial Intelligence}, year={2021}}
     """
 
     gamma: float = parameter(6.0, least=0, search=[0.6, 2, 6, 20], doc="of the pull to b; 6 as released")

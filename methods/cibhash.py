@@ -11,9 +11,15 @@ class CIBHash(UnsupervisedMethod):
     """L = mean over views of -log [e^(cos(z, z+)/T) / sum_{z' != z} e^(cos(z, z')/T)] + beta mean KL(p || p+).
 
     p = sigmoid(u), z = sign(p - 1/2) forward and p - 1/2 backward, z+ and p+ the other view of the same row; KL is of
-    Bernoulli bits, both ways halved, its second argument constant. Views are made by dropout before the hash layer,
-    since features that were computed once have no crops; where a profile augments images, their views differ in that
-    too. The hash layer is linear as everywhere here; the authors' has 1,024 hidden units.
+    Bernoulli bits, both ways halved, its second argument constant.
+
+    Differs: views are made by dropout before the hash layer, since features that were computed once have no crops;
+    where a profile augments images, their views differ in that too. The hash layer is linear as everywhere here; the
+    authors' has 1,024 hidden units.
+
+    @inproceedings{qiu2021cibhash, title={Unsupervised Hashing with Contrastive Information Bottleneck}, author={Qiu,
+      Zexuan and Su, Qinliang and Ou, Zijing and Yu, Jianxing and Chen, Changyou}, booktitle={International Joint
+      Conference on Artificial Intelligence}, year={2021}}
     """
 
     views = 2

@@ -20,7 +20,16 @@ class CNNH(DeepMethod):
     network's tanh outputs are fitted to the rows of H by squared error.
 
     Where images have one label each and all pairs are known, stage 1 run to its end finds one code for each class, and
-    stage 2 is then a method of class codes, as CSQ is; after one or two sweeps rows of a class still differ."""
+    stage 2 is then a method of class codes, as CSQ is; after one or two sweeps rows of a class still differ.
+
+    Differs: stage 1 moves the entries of many rows at a time and takes no step that raises the loss, which costs less
+    and ends where it stops falling; the network is the one that all methods share, not the original's three
+    convolutions; the class outputs of CNNH+ are left out, as they need labels.
+
+    @inproceedings{xia2014cnnh, title={Supervised Hashing for Image Retrieval via Image Representation Learning},
+      author={Xia, Rongkai and Pan, Yan and Lai, Hanjiang and Liu, Cong and Yan, Shuicheng}, booktitle={AAAI Conference
+      on Artificial Intelligence}, year={2014}}
+    """
 
     sweeps: int = parameter(
         20, least=1, search=[5, 10, 20], doc="most of stage 1 over all entries, which ends when its loss stops falling"

@@ -10,11 +10,17 @@ from benchmark.deep import CENTRE_KINDS, CentredMethod, CentreKind, binary, cros
 class CSQ(CentredMethod):
     """L = mean_ik BCE((1 + h_ik)/2, (1 + c_ik)/2) + lambda mean_ik (|h_ik| - 1)^2, h = tanh(u).
 
-    c_i is the centre of the row's class: a Hadamard row or its negative, half the bits or all of them from any other.
-    A row with several labels takes the majority vote of its centres, and one fixed random vector breaks ties. (1 + h)/2
-    is sigmoid(2u), so the first term is stable at any u. The paper draws balanced coins where the number of bits is no
-    power of two or below half the number of classes; here 48 bits have their Hadamard matrix too, and beyond it words
-    are drawn at the distance of Gilbert and Varshamov (as Center-Hashing does).
+    c_i is the centre of the row's class: a Hadamard row or its negative, half the bits or all of them from any other. A
+    row with several labels takes the majority vote of its centres, and one fixed random vector breaks ties. (1 + h)/2
+    is sigmoid(2u), so the first term is stable at any u.
+
+    Differs: the paper draws balanced coins where the number of bits is no power of two or below half the number of
+    classes; here 48 bits have their Hadamard matrix too, and beyond it words are drawn at the distance of Gilbert and
+    Varshamov (as Center-Hashing does), since coins may fall close together.
+
+    @inproceedings{yuan2020csq, title={Central Similarity Quantization for Efficient Image and Video Retrieval},
+      author={Yuan, Li and Wang, Tao and Zhang, Xiaopeng and Tay, Francis E. H. and Jie, Zequn and Liu, Wei and Feng,
+      Jiashi}, booktitle={IEEE/CVF Conference on Computer Vision and Pattern Recognition}, year={2020}}
     """
 
     centre_kind: CentreKind = parameter("hadamard", search=CENTRE_KINDS, doc="of class codes; Hadamard in the paper")

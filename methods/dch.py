@@ -11,8 +11,15 @@ class DCH(PairwiseMethod):
     """L = sum w_ij [s_ij log(d_ij/gamma) + log(1 + gamma/d_ij)] / sum w_ij + lambda mean_i log(1 + d(|h_i|, 1)/gamma).
 
     d = K/2 (1 - cos) is the Hamming distance of codes, h = tanh(u); p(similar) = gamma / (gamma + d). w_ij = |S|/|S_1|
-    for similar and |S|/|S_0| for dissimilar pairs of the training set. This is the paper's text; the released code
-    takes ||h_i - h_j||^2 for d, weighs similar pairs alone, and has (|h| - 1)^2 at weight 0 for the second term.
+    for similar and |S|/|S_0| for dissimilar pairs of the training set.
+
+    Differs: this is the paper's text; the released code takes ||h_i - h_j||^2 for d, weighs similar pairs alone, and
+    has (|h| - 1)^2 at weight 0 for the second term. The sum is divided by that of the weights, so that rates do not
+    depend on them.
+
+    @inproceedings{cao2018dch, title={Deep {Cauchy} Hashing for {Hamming} Space Retrieval}, author={Cao, Yue and Long,
+      Mingsheng and Liu, Bin and Wang, Jianmin}, booktitle={IEEE Conference on Computer Vision and Pattern Recognition},
+      year={2018}}
     """
 
     gamma: float = parameter(

@@ -15,9 +15,14 @@ class DFH(StoredMethod):
 
     i runs over the batch, j over all training rows, whose latest outputs are stored and constant. b = sign(mu C y + u)
     leans to the centres C of the row's classes y. Centres are codes that lower ||C Y - B||^2 + nu sum_{c != c'} <c, c'>
-    class by class, one sweep a step. The authors' code has this discrete step and a relaxed one, 200 gradient steps for
-    a batch; here sums run over the whole training set, scaled to a batch, as a batch lacks most of many classes. A row
-    without a label has no centre, and is dissimilar to all.
+    class by class, one sweep a step.
+
+    Differs: the authors' code has this discrete step and a relaxed one, 200 gradient steps for a batch; here sums run
+    over the whole training set, scaled to a batch, as a batch lacks most of many classes. A row without a label has no
+    centre, and is dissimilar to all.
+
+    @inproceedings{li2019dfh, title={Push for Quantization: Deep {Fisher} Hashing}, author={Li, Yunqiang and Pei, Wenjie
+      and Zha, Yufei and van Gemert, Jan}, booktitle={British Machine Vision Conference}, year={2019}}
     """
 
     bias_rate = 1.0  # as for other losses on stored outputs: at twice the weights' rate biases run away

@@ -10,8 +10,16 @@ from benchmark.deep import Codes, PairBlock, PairwiseMethod, cross_entropy, log_
 class DHN(PairwiseMethod):
     """L = mean_ij [softplus(t_ij) - s_ij t_ij] + lambda mean_i sum_k log cosh(|h_ik| - 1), t_ij = <h_i, h_j>.
 
-    The logit has no factor 10/K as later methods have: at 64 bits it saturates early, as in the original. Bits are
-    summed, as in the gradient of the released code; only the loss that it prints is a mean over them.
+    h = tanh(u). The logit has no factor 10/K as later methods have: at 64 bits it saturates early, as in the original.
+    Bits are summed, as in the gradient of the released code; only the loss that it prints is a mean over them.
+
+    Differs: pairs are those of two streams, an image's pair with itself left out, where the released code pairs a batch
+    with itself; that is how all pairwise methods here are trained. lambda is a tenth of the released one, by
+    cross-validation.
+
+    @inproceedings{zhu2016dhn, title={Deep Hashing Network for Efficient Similarity Retrieval}, author={Zhu, Han and
+      Long, Mingsheng and Wang, Jianmin and Cao, Yue}, booktitle={AAAI Conference on Artificial Intelligence},
+      year={2016}}
     """
 
     adam_decay = 2.0  # by cross-validation: a logit without 10/K saturates

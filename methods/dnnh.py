@@ -10,9 +10,16 @@ from benchmark.deep import Codes, TripletMethod, Triplets, straight_through, tor
 class DNNH(TripletMethod):
     """L = mean over triplets of max(0, 1 + ||F - F+||^2 - ||F - F-||^2), F = threshold(sigmoid(u)) in [0, 1]^K.
 
-    The head makes `width` units for each bit and encodes each bit from its own units alone. The threshold sends what
-    is further than epsilon from 1/2 to 0 or 1; its gradient is passed straight through, where the paper's is zero and
-    a saturated bit never changes again.
+    The head makes `width` units for each bit and encodes each bit from its own units alone. The threshold sends what is
+    further than epsilon from 1/2 to 0 or 1.
+
+    Differs: the threshold's gradient is passed straight through, where the paper's is zero and a saturated bit never
+    changes again; by default there is no threshold. 10 units per bit, where the paper has 50, for the cost of a step.
+    The network before the head is the one that all methods share, not the paper's.
+
+    @inproceedings{lai2015dnnh, title={Simultaneous Feature Learning and Hash Coding with Deep Neural Networks},
+      author={Lai, Hanjiang and Pan, Yan and Liu, Ye and Yan, Shuicheng}, booktitle={IEEE Conference on Computer Vision
+      and Pattern Recognition}, year={2015}}
     """
 
     width: int = parameter(10, least=1, doc="units per bit; the paper has 50, five times the cost of a step")

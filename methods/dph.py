@@ -25,10 +25,19 @@ from benchmark.deep import (
 
 @register_method("dph", title="DPH", paper="Cao et al., ACM MM 2018", groups=("paper",))
 class DPH(PairwiseMethod):
-    """Minimise L + Q (eq. 15): priority cross-entropy over pairs, priority quantisation over images.
+    """Minimise L + Q (eq. 15): priority cross-entropy over pairs, priority quantisation over images. L = -sum_ij
+    alpha_ij (1 - q_ij)^gamma log p_ij, Q = (1/epsilon) sum_i (1 - q_i)^gamma || |h_i| - 1 ||_1.
 
-    Both priorities are constants of the gradient, as in the weighted-likelihood reading of eq. 5. L is divided by
-    the sum of alpha and Q by images times bits, so that rates do not depend on n, batch or bits.
+    h = tanh(u), p_ij = sigma(beta <h_i, h_j>) and q_ij = (1 + cos(h_i, h_j))/2 of a similar pair, 1 less these of a
+    dissimilar one, q_i = (1 + cos(|h_i|, 1))/2, alpha_ij = |S_i||S_j| / sqrt(|S_i^1||S_j^1|), with S^0 for dissimilar
+    pairs. Both priorities are constants of the gradient, as in the weighted-likelihood reading of eq. 5.
+
+    Differs: L is divided by the sum of alpha and Q by images times bits, so that rates do not depend on n, batch or
+    bits. The paper leaves gamma and beta open: 0.1 and 10/K are the released code's. That code differs from the paper
+    in more than constants, and is `mode=authors`.
+
+    @inproceedings{cao2018dph, title={Deep Priority Hashing}, author={Cao, Zhangjie and Sun, Ziping and Long, Mingsheng
+      and Wang, Jianmin and Yu, Philip S.}, booktitle={ACM International Conference on Multimedia}, year={2018}}
     """
 
     focal = False  # q_ij := p_ij, the focal loss's own measure of difficulty
@@ -121,20 +130,29 @@ class DPH(PairwiseMethod):
 
 @register_method("dph-f", title="DPH-F")
 class DPHF(DPH):
-    """DPH with the focal loss's difficulty, q_ij = p_ij."""
+    """DPH with the focal loss's difficulty, q_ij = p_ij.
+
+    Differs: as DPH does. q_i of the quantisation stays, as p_i is a density and may exceed 1.
+    """
 
     focal = True
 
 
 @register_method("dph-w", title="DPH-W")
 class DPHW(DPH):
-    """DPH without pair weights, w_ij = 1."""
+    """DPH without pair weights, w_ij = 1.
+
+    Differs: as DPH does. The quantisation keeps its priority.
+    """
 
     weighted = False
 
 
 @register_method("dph-q", title="DPH-Q")
 class DPHQ(DPH):
-    """DPH without the quantisation term."""
+    """DPH without the quantisation term, 1/epsilon = 0.
+
+    Differs: as DPH does.
+    """
 
     inv_epsilon: float = parameter(0.0, least=0, doc="1/epsilon of the prior; 0: it is flat, and there is no such term")

@@ -11,7 +11,13 @@ class DPHTriplet(TripletMethod):
     """L = sum alpha_ijk (1 - q_ijk)^gamma softplus(t_ik - t_ij) / sum alpha_ijk + Q/epsilon, t_ij = beta <h_i, h_j>.
 
     alpha_ijk = alpha_ij alpha_ik, the paper's eq. 9 of a similar and a dissimilar pair; q_ijk = (q_ij + q_ik)/2, eq. 8;
-    Q is eq. 14. Not a published method: gamma, beta and 1/epsilon are taken over from DPH on pairs.
+    Q is eq. 14.
+
+    Differs: not a published method, so there is no original; the paper's outlook names the task alone. gamma, beta and
+    1/epsilon are taken over from DPH on pairs.
+
+    @inproceedings{cao2018dph, title={Deep Priority Hashing}, author={Cao, Zhangjie and Sun, Ziping and Long, Mingsheng
+      and Wang, Jianmin and Yu, Philip S.}, booktitle={ACM International Conference on Multimedia}, year={2018}}
     """
 
     gamma: float = parameter(0.1, least=0, search=[0, 0.1, 0.5, 1], doc="exponent of the priority; 0.1 as for pairs")

@@ -11,8 +11,14 @@ class DPN(CentredMethod):
     """L = mean_i sum_c y_ic sum_k max(0, m - u_ik t_ck), t_c the fixed random code of class c; no tanh.
 
     A row with several labels is pushed by each of them. Sums over its labels are taken bit by bit: so many of them want
-    +1, so many -1. The paper's ternary codes, and its renewal of targets by the majority of a class, are left out:
-    codes here are binary.
+    +1, so many -1.
+
+    Differs: the paper's ternary codes, and its renewal of targets by the majority of a class, are left out: codes here
+    are binary, and targets are fixed.
+
+    @inproceedings{fan2020dpn, title={Deep Polarized Network for Supervised Learning of Accurate Binary Hashing Codes},
+      author={Fan, Lixin and Ng, Kam Woh and Ju, Ce and Zhang, Tianyu and Chan, Chee Seng}, booktitle={International
+      Joint Conference on Artificial Intelligence}, year={2020}}
     """
 
     adam_decay = 0.2  # as for every loss without a tanh: outputs must themselves reach the margin

@@ -12,6 +12,13 @@ class DPSH(StoredMethod):
 
     i runs over the batch, j over all n training rows, whose latest outputs are stored and constant; b = sign(u) is
     constant too. A row that no batch has held yet is stored as 0 and pulls nowhere.
+
+    Differs: eta is 3 by cross-validation, where the released code has 10, and the profile's optimiser takes the place
+    of the released one; else nothing that we know of.
+
+    @inproceedings{li2016dpsh, title={Feature Learning Based Deep Supervised Hashing with Pairwise Labels}, author={Li,
+      Wu-Jun and Wang, Sheng and Kang, Wang-Cheng}, booktitle={International Joint Conference on Artificial
+      Intelligence}, year={2016}}
     """
 
     adam_decay = 1.5  # by cross-validation

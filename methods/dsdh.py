@@ -12,12 +12,17 @@ from benchmark.shallow import best_classifier, best_codes, signs
 
 @register_method("dsdh", title="DSDH", needs="labels", paper="Li et al., NeurIPS 2017")
 class DSDH(StoredMethod):
-    """min over network, codes B and W: sum_ij [softplus(theta) - s theta] + eta ||B - U||^2 + mu ||Y - B W||^2
-    + nu ||W||^2, theta = <u_i, u_j>/2; i runs over the batch, j over the stored outputs of all rows.
+    """min over network, codes B and W: sum_ij [softplus(theta) - s theta] + eta ||B - U||^2 + mu ||Y - B W||^2 + nu
+    ||W||^2, theta = <u_i, u_j>/2; i runs over the batch, j over the stored outputs of all rows.
 
     The network is trained with B constant; W and B are renewed before each pass over the rows, W in closed form and B
-    by discrete coordinate descent as in SDH. A public port has neither eta nor the discrete step, so that its
-    classifier moves nothing. Rows without a label have no part in W, and the sign of their output for a code.
+    by discrete coordinate descent as in SDH.
+
+    Differs: from a public port, which has neither eta nor the discrete step, so that its classifier moves nothing; from
+    the paper, nothing that we know of. Rows without a label have no part in W, and the sign of their output for a code.
+
+    @inproceedings{li2017dsdh, title={Deep Supervised Discrete Hashing}, author={Li, Qi and Sun, Zhenan and He, Ran and
+      Tan, Tieniu}, booktitle={Advances in Neural Information Processing Systems}, year={2017}}
     """
 
     bias_rate = 1.0  # as for other losses on stored outputs: at twice the weights' rate biases run away

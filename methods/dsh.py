@@ -10,9 +10,15 @@ from benchmark.deep import Codes, PairBlock, PairwiseMethod, torch
 class DSH(PairwiseMethod):
     """L = 1/2 mean_ij [s D/2 + (1 - s) max(m - D, 0)/2] + a mean_i || |u_i| - 1 ||_1, D = ||u_i - u_j||^2, m = 2K.
 
-    The margin is on the squared distance: for codes of +-1 it asks for a Hamming distance of K/2. Pairs are those of
-    two streams, where the paper pairs one batch with itself; the half in front is the released code's, which sums
-    each pair once and divides by B (B - 1).
+    The margin is on the squared distance: for codes of +-1 it asks for a Hamming distance of K/2. The half in front is
+    the released code's, which sums each pair once and divides by B (B - 1).
+
+    Differs: pairs are those of two streams, as for all pairwise methods here, where the paper pairs one batch with
+    itself; and batches are of all classes, where the authors draw them from a few.
+
+    @inproceedings{liu2016dsh, title={Deep Supervised Hashing for Fast Image Retrieval}, author={Liu, Haomiao and Wang,
+      Ruiping and Shan, Shiguang and Chen, Xilin}, booktitle={IEEE Conference on Computer Vision and Pattern
+      Recognition}, year={2016}}
     """
 
     adam_decay, adam_rate = 0.35, 18.0  # by cross-validation: without a tanh, outputs must themselves reach 1

@@ -10,9 +10,15 @@ from benchmark.deep import PointwiseMethod, class_cross_entropy, cross_entropy, 
 class GreedyHash(PointwiseMethod):
     """L = mean_i CE(W b_i, y_i) + k mean_ij | |u_ij| - 1 |^3, b = sign(u) with the gradient of b taken for that of u.
 
-    W is a linear classifier without bias. The paper knows one label per row. Where rows have several, CE is the sum of
-    binary cross-entropies over the classes, and W has a bias that starts at the log odds of the classes: without it the
-    first thing learned is that most classes are rare, for which bits become constant. The sign is never 0.
+    W is a linear classifier without bias. The sign is never 0.
+
+    Differs: the paper knows one label per row. Where rows have several, CE is the sum of binary cross-entropies over
+    the classes, and W has a bias that starts at the log odds of the classes: without it the first thing learned is that
+    most classes are rare, for which bits become constant.
+
+    @inproceedings{su2018greedyhash, title={Greedy Hash: Towards Fast Optimization for Accurate Hash Coding in {CNN}},
+      author={Su, Shupeng and Zhang, Chao and Han, Kai and Tian, Yonghong}, booktitle={Advances in Neural Information
+      Processing Systems}, year={2018}}
     """
 
     penalty: float = parameter(0.1, least=0, search=[0, 0.1, 1, 3], doc="k; released: 0.1 for CIFAR-10, 1 for ImageNet")

@@ -10,8 +10,14 @@ from benchmark.deep import UnsupervisedMethod, cosine_mismatch, straight_through
 class GreedyHashU(UnsupervisedMethod):
     """L = mean (cos(b, b') - cos(x, x'))^2 + k mean | |u| - 1 |^3, b = sign(u) forward and the identity backward.
 
-    Pairs are those of the first half of a batch with its second half, one to one. x are the scaled features that the
-    hash layer sees, centred by default; the released code takes them as they leave a ReLU, with cosines above 0 only.
+    Pairs are those of the first half of a batch with its second half, one to one.
+
+    Differs: x are the scaled features that the hash layer sees, centred by default as for every method; the released
+    code takes them as they leave a ReLU, with cosines above 0 only.
+
+    @inproceedings{su2018greedyhash, title={Greedy Hash: Towards Fast Optimization for Accurate Hash Coding in {CNN}},
+      author={Su, Shupeng and Zhang, Chao and Han, Kai and Tian, Yonghong}, booktitle={Advances in Neural Information
+      Processing Systems}, year={2018}}
     """
 
     penalty: float = parameter(0.1, least=0, search=[0, 0.01, 0.1, 1], doc="k; 0.1 as released")

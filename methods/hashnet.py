@@ -10,9 +10,16 @@ from benchmark.deep import Codes, PairBlock, PairwiseMethod, cross_entropy, torc
 class HashNet(PairwiseMethod):
     """L = sum w_ij [softplus(t_ij) - s_ij t_ij] / sum w_ij, t_ij = c <h_i, h_j>, h = tanh(beta_t u).
 
-    w_ij = |S|/|S_1| for similar and |S|/|S_0| for dissimilar pairs over the whole training set; beta_t =
-    sqrt(1 + growth t) in stages. The paper's factor for the share of common labels needs labels, which a pairwise
-    method is not shown.
+    w_ij = |S|/|S_1| for similar and |S|/|S_0| for dissimilar pairs over the whole training set; beta_t = sqrt(1 +
+    growth t) in stages.
+
+    Differs: the paper's factor for the share of common labels needs labels, which a pairwise method is not shown. The
+    50 stages of 200 iterations are stretched over the training at hand, and the logit is half the released one, by
+    cross-validation.
+
+    @inproceedings{cao2017hashnet, title={{HashNet}: Deep Learning to Hash by Continuation}, author={Cao, Zhangjie and
+      Long, Mingsheng and Wang, Jianmin and Yu, Philip S.}, booktitle={IEEE International Conference on Computer
+      Vision}, year={2017}}
     """
 
     adam_decay = 2.5  # by cross-validation: what is sharpened should be small

@@ -12,9 +12,15 @@ class HyP2(PointwiseMethod):
     classes + beta mean of max(0, cos(u, u') - zeta) over pairs of rows, both of several labels, that share none.
 
     zeta is a cosine that the codes of all classes cannot stay below: 1 - 2 d/K, d the largest distance that Griesmer's
-    bound leaves to a linear code of as many words as there are classes (to the next power of two). The released code
-    reads zeta from a table by bits and log2 of the classes, which is not among its files; by its shape it is that of
-    the best linear codes, for which the bound stands here. More classes or fewer bits: larger zeta.
+    bound leaves to a linear code of as many words as there are classes (to the next power of two). More classes or
+    fewer bits: larger zeta.
+
+    Differs: the released code reads zeta from a table by bits and log2 of the classes, which is not among its files; by
+    its shape it is that of the best linear codes, for which the bound stands here.
+
+    @inproceedings{xu2022hyp2, title={{HyP$^2$} Loss: Beyond Hypersphere Metric Space for Multi-label Image Retrieval},
+      author={Xu, Chengyin and Chai, Zenghao and Xu, Zhengzhuo and Yuan, Chun and Fan, Yanbo and Wang, Jue},
+      booktitle={ACM International Conference on Multimedia}, year={2022}}
     """
 
     beta: float = parameter(0.5, least=0, search=[0, 0.25, 0.5, 1], doc="of the term on pairs; 0.5 as released")

@@ -8,12 +8,18 @@ from benchmark.deep import Codes, PairBlock, PairwiseMethod, cross_entropy, torc
 
 @register_method("idhn", title="IDHN", needs="labels", paper="Zhang et al., TMM 2020")
 class IDHN(PairwiseMethod):
-    """L = mean_ij l_ij + lambda mean | |h| - 1 |, h = u / (1 + |u|), s_ij the cosine of the label vectors:
-    l = softplus(t) - s t, t = (5/K) <h_i, h_j>, where s is 0 or 1; else gamma K ((<h_i, h_j>/K + 1)/2 - s)^2.
+    """L = mean_ij l_ij + lambda mean | |h| - 1 |, h = u / (1 + |u|), s_ij the cosine of the label vectors: l =
+    softplus(t) - s t, t = (5/K) <h_i, h_j>, where s is 0 or 1; else gamma K ((<h_i, h_j>/K + 1)/2 - s)^2.
 
-    <h_i, h_j> runs from -K to K, so the target of a soft pair is K (2 s - 1), as in the authors' code; a public port
-    halves the product but not the target, which no code can then reach. Its hard pairs are all that single-label data
-    have.
+    <h_i, h_j> runs from -K to K, so the target of a soft pair is K (2 s - 1), as in the authors' code. Hard pairs are
+    all that single-label data have.
+
+    Differs: from a public port, which halves the product but not the target, which no code can then reach; from the
+    authors' code in the two streams that pairs come from, as for all pairwise methods here.
+
+    @article{zhang2020idhn, title={Improved Deep Hashing with Soft Pairwise Similarity for Multi-label Image Retrieval},
+      author={Zhang, Zheng and Zou, Qin and Lin, Yuewei and Chen, Long and Wang, Song}, journal={IEEE Transactions on
+      Multimedia}, volume={22}, number={2}, year={2020}}
     """
 
     graded = True

@@ -12,8 +12,13 @@ class IMH(ProjectionMethod):
     sign of y_k minus its mean over the training rows. Base points are centres of k-means, y_b their t-SNE into K
     dimensions.
 
-    sigma^2 is the mean squared distance to those neighbours, where public code has 512 for features of its own scale.
-    t-SNE is scikit-learn's, exact, from a random start, so more bits than columns are no obstacle.
+    Differs: sigma^2 is the mean squared distance to those neighbours, where public code has 512 for features of its own
+    scale. t-SNE is scikit-learn's, exact, from a random start, so more bits than columns are no obstacle. The paper's
+    other embeddings (Laplacian eigenmaps) are left out.
+
+    @inproceedings{shen2013imh, title={Inductive Hashing on Manifolds}, author={Shen, Fumin and Shen, Chunhua and Shi,
+      Qinfeng and van den Hengel, Anton and Tang, Zhenmin}, booktitle={IEEE Conference on Computer Vision and Pattern
+      Recognition}, year={2013}}
     """
 
     base: int = parameter(400, least=2, search=[200, 400, 800], doc="base points; 400 in public code")

@@ -1,4 +1,4 @@
-"""PCA-ITQ: rotate the principal components so that taking signs loses least (Gong & Lazebnik, CVPR 2011)."""
+"""PCA-ITQ: rotate the principal components so that taking signs loses least."""
 
 import numpy as np
 
@@ -8,7 +8,16 @@ from benchmark.shallow import ProjectionMethod, principal_directions, signs, too
 
 @register_method("itq", title="ITQ", paper="Gong & Lazebnik, CVPR 2011", groups=("paper",))
 class ITQ(ProjectionMethod):
-    """Minimises ||B - V R||^2 over codes B and orthogonal R, V the top principal components of the scaled rows."""
+    """Minimises ||B - V R||^2 over codes B and orthogonal R, V the top principal components of the scaled rows, by
+    turns: B = sign(V R), then R = C A^T of the singular value decomposition B^T V = A S C^T.
+
+    Differs: the mean is that of the training rows alone, where public ports centre training and test rows together, and
+    rows are scaled to length 1 first, as for every shallow method.
+
+    @inproceedings{gong2011itq, title={Iterative Quantization: A Procrustean Approach to Learning Binary Codes},
+      author={Gong, Yunchao and Lazebnik, Svetlana}, booktitle={IEEE Conference on Computer Vision and Pattern
+      Recognition}, year={2011}}
+    """
 
     iterations: int = parameter(
         50,

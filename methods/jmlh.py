@@ -12,8 +12,14 @@ from benchmark.deep import PointwiseMethod, class_cross_entropy, straight_throug
 class JMLH(PointwiseMethod):
     """L = mean_i CE(W b_i + a, y_i) + lambda mean_i sum_k KL(q_ik || 1/2), q = sigmoid(u), b = +1 with probability q.
 
-    The gradient of b is taken for that of its mean, 2q - 1 = tanh(u/2). Several labels have targets y / sum y. A code
-    is the likelier sign. KL is log 2 less the entropy of q, written so that no u overflows.
+    The gradient of b is taken for that of its mean, 2q - 1 = tanh(u/2). A code is the likelier sign. KL is log 2 less
+    the entropy of q, written so that no u overflows.
+
+    Differs: several labels have targets y / sum y, a choice of ours; else nothing that we know of.
+
+    @inproceedings{shen2019jmlh, title={Embarrassingly Simple Binary Representation Learning}, author={Shen, Yuming and
+      Qin, Jie and Chen, Jiaxin and Liu, Li and Zhu, Fan and Shen, Ziyi}, booktitle={IEEE/CVF International Conference
+      on Computer Vision Workshops}, year={2019}}
     """
 
     adam_decay = 0.05  # by one fold of each miniature: a bit that is to be sure needs an output far from 0

@@ -1,4 +1,4 @@
-"""KSH, Supervised Hashing with Kernels: bits chosen greedily to explain pairs (Liu et al., CVPR 2012)."""
+"""KSH, Supervised Hashing with Kernels: bits chosen greedily to explain pairs."""
 
 from functools import partial
 
@@ -20,7 +20,17 @@ SETTLED = 0.01  # a change of the cost, per row, that ends the refinement of a b
 
 @register_method("ksh", title="KSH", needs="similarity", paper="Liu et al., CVPR 2012", groups=("paper",))
 class KSH(ProjectionMethod):
-    """Minimises ||(1/K) sum_r y_r y_r^T - S||^2, y_r = sign(Kbar a_r), one bit after the other."""
+    """Minimises ||(1/K) sum_r y_r y_r^T - S||^2, y_r = sign(Kbar a_r), one bit after the other, Kbar the centred
+    Gaussian kernel to some anchors: a bit starts at the top eigenvector of what is left to explain and is refined by
+    descent on a smooth sign, tanh(z/2); the better of the two is kept.
+
+    Differs: a ridge is added to Kbar^T Kbar, which else may be singular; pairs that are not known ask for nothing; the
+    l x l residue is never formed. Else as in the authors' KSH_demo.m and OptProjectionFast.m.
+
+    @inproceedings{liu2012ksh, title={Supervised Hashing with Kernels}, author={Liu, Wei and Wang, Jun and Ji, Rongrong
+      and Jiang, Yu-Gang and Chang, Shih-Fu}, booktitle={IEEE Conference on Computer Vision and Pattern Recognition},
+      year={2012}}
+    """
 
     anchors: int = parameter(
         300,

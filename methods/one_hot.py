@@ -13,6 +13,8 @@ class OneHot(ProjectionMethod):
 
     All rows of a predicted class are ties, and any two classes are about as far apart as any others. Rows without a
     label are left out of training.
+
+    Differs: a yardstick, not a published method; there is no original.
     """
 
     ridge: float = parameter(

@@ -11,7 +11,14 @@ class OrthoHash(CentredMethod):
     """L = mean_i CE(s (cos(v_i, o_c) - m y_ic)_c, y_i), v = BatchNorm(W x), o_c the fixed random code of class c.
 
     The margin m is taken off the cosine with each of a row's own classes, whose targets are y / sum y. Batch
-    normalisation balances the bits; encoding uses its running statistics. Random codes are drawn until all differ.
+    normalisation balances the bits; encoding uses its running statistics.
+
+    Differs: random codes are drawn until all differ, as short ones else may coincide; else nothing that we know of in
+    the loss.
+
+    @inproceedings{hoe2021orthohash, title={One Loss for All: Deep Hashing with a Single Cosine Similarity Based
+      Learning Objective}, author={Hoe, Jiun Tian and Ng, Kam Woh and Zhang, Tianyu and Chan, Chee Seng and Song, Yi-Zhe
+      and Xiang, Tao}, booktitle={Advances in Neural Information Processing Systems}, year={2021}}
     """
 
     scale: float = parameter(8.0, least=0, search=[4, 8, 16, 32], doc="s; 8 as released")

@@ -1,4 +1,4 @@
-"""PCAH: signs of the principal components; what ITQ is before its rotation (Wang et al., PAMI 2012)."""
+"""PCAH: signs of the principal components; what ITQ is before its rotation."""
 
 import numpy as np
 
@@ -11,6 +11,12 @@ class PCAH(ProjectionMethod):
     """code = sign((x - mean) P), P the top principal directions; nothing random, `seed` has no effect.
 
     PCA removes the mean of the scaled rows.
+
+    Differs: rows are scaled to length 1 first, as for every shallow method. The paper cited has it as the case without
+    labels of its semi-supervised hashing; else nothing that we know of.
+
+    @article{wang2012ssh, title={Semi-Supervised Hashing for Large-Scale Search}, author={Wang, Jun and Kumar, Sanjiv
+      and Chang, Shih-Fu}, journal={IEEE Transactions on Pattern Analysis and Machine Intelligence}, year={2012}}
     """
 
     unsupported = staticmethod(too_few_columns)

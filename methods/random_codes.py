@@ -9,7 +9,10 @@ from benchmark import Split, register_method
 
 @register_method("random-codes", title="Random", family="control")
 class Random:
-    """Coins that are seeded by the row itself: equal rows have equal codes, wherever they stand and in what company."""
+    """Coins that are seeded by the row itself: equal rows have equal codes, wherever they stand and in what company.
+
+    Differs: a yardstick, not a published method; there is no original.
+    """
 
     bits: int
     seed: int

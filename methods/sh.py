@@ -1,4 +1,4 @@
-"""SH, Spectral Hashing: the smoothest waves on a box around the data (Weiss et al., NIPS 2008)."""
+"""SH, Spectral Hashing: the smoothest waves on a box around the data."""
 
 import numpy as np
 
@@ -8,10 +8,16 @@ from benchmark.shallow import ProjectionMethod, principal_directions
 
 @register_method("sh", title="SH", paper="Weiss et al., NIPS 2008", groups=("paper",))
 class SH(ProjectionMethod):
-    """Bits are signs of the Laplacian's eigenfunctions on a box along the principal directions.
+    """Bits are signs of the Laplacian's eigenfunctions on a box along the principal directions: cos(k pi (v_i - low_i)
+    / range_i) for the K pairs of direction i and wave k of least k / range_i.
 
-    There is nothing to tune and nothing random: `seed` has no effect. More bits than columns are no obstacle,
-    as a direction may carry several waves.
+    There is nothing to tune and nothing random: `seed` has no effect. More bits than columns are no obstacle, as a
+    direction may carry several waves.
+
+    Differs: nothing that we know of but the scaling of rows, which all shallow methods share.
+
+    @inproceedings{weiss2008sh, title={Spectral Hashing}, author={Weiss, Yair and Torralba, Antonio and Fergus, Rob},
+      booktitle={Advances in Neural Information Processing Systems}, year={2008}}
     """
 
     def learn(self, rows: np.ndarray, train: Split) -> None:

@@ -1,4 +1,4 @@
-"""SpH, Spherical Hashing: bits are balls, balanced and pairwise independent (Heo et al., CVPR 2012)."""
+"""SpH, Spherical Hashing: bits are balls, balanced and pairwise independent."""
 
 import numpy as np
 
@@ -8,9 +8,16 @@ from benchmark.shallow import ProjectionMethod, sample, squared_distances
 
 @register_method("sph", title="SpH", paper="Heo et al., CVPR 2012")
 class SpH(ProjectionMethod):
-    """Bit = inside a ball that holds half of the training rows, any two balls sharing a quarter of them.
+    """Bit = inside a ball that holds half of the training rows, ||x - c_k||^2 <= r_k, any two balls sharing a quarter
+    of them: centres repel or attract each other, f_ij = 1/2 (o_ij - n/4) / (n/4) (c_i - c_j), until the overlaps o_ij
+    are even.
 
-    Ranked by the plain Hamming distance like every method here; the paper also proposes a spherical one.
+    Differs: ranked by the plain Hamming distance like every method here; the paper also proposes a spherical one. Moves
+    are capped at `rounds`, as on some data the tolerances are never met.
+
+    @inproceedings{heo2012sph, title={Spherical Hashing}, author={Heo, Jae-Pil and Lee, Youngwoon and He, Junfeng and
+      Chang, Shih-Fu and Yoon, Sung-Eui}, booktitle={IEEE Conference on Computer Vision and Pattern Recognition},
+      year={2012}}
     """
 
     rounds: int = parameter(

@@ -1,53 +1,88 @@
-"""`run_all.py list [METHOD]`: the methods and data sets there are, or the parameters of one method."""
+"""`run_all.py list [METHOD]`: the methods and data sets there are, or the card of one method; cards as Markdown."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import shutil
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
+from benchmark.cards import Card, card, cards_page
 from benchmark.commands import arguments
 from benchmark.contracts import MethodInfo
 from benchmark.registry import datasets, get_method, methods
 
-HELP = "methods and data sets, or the parameters of one method"
+HELP = "methods and data sets, or the card of one method: paper, formula, parameters"
+WIDEST = 120
+WHOLE: Any = {"break_long_words": False, "break_on_hyphens": False}  # a path or a formula is not cut
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("method", nargs="?", metavar="METHOD", help="tell the parameters of this one")
+    parser.add_argument("method", nargs="?", metavar="METHOD", help="tell all about this one")
+    told = "write the cards of all methods, or of METHOD, to this file instead (docs/methods.md is made so)"
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help=told)
     arguments.add_plugin(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     arguments.load_plugins(args)
-    for line in _everything() if args.method is None else _one(get_method(args.method)):
+    chosen = [*methods] if args.method is None else [get_method(args.method)]
+    if args.markdown is not None:
+        cards = [card(cls) for cls in chosen]
+        args.markdown.write_text(cards_page(cards, args.markdown.resolve().parent), encoding="utf-8")
+        print(f"{len(cards)} {'card' if len(cards) == 1 else 'cards'} in {args.markdown}")
+        return 0
+    for line in _everything() if args.method is None else _one(card(chosen[0])):
         print(line)
     return 0
 
 
 def _everything() -> list[str]:
-    lines = ["methods"]
-    for cls in methods:
-        info = cls.info
-        mark = " ".join(info.groups)
-        lines.append(f"  {info.name:12} {info.title:12} {info.family:17} needs {info.needs:11} {mark:6} {info.paper}")
-    lines.append("datasets")
-    for cls in datasets:
-        info = cls.info
-        name = f"{info.name}:{info.takes}" if info.takes else info.name
-        stand_in = f"(without --data-root: {info.stand_in})" if info.stand_in else ""
-        lines.append(f"  {name:22} {info.title} {stand_in}")
-    return lines
+    infos = [cls.info for cls in methods]
+    told = [(one.name, one.title, one.family, f"needs {one.needs}", " ".join(one.groups), one.paper) for one in infos]
+    sets = [cls.info for cls in datasets]
+    named = [
+        (
+            f"{one.name}:{one.takes}" if one.takes else one.name,
+            one.title,
+            f"(without --data-root: {one.stand_in})" if one.stand_in else "",
+        )
+        for one in sets
+    ]
+    return ["methods", *_columns(told), "datasets", *_columns(named)]
 
 
-def _one(cls: Any) -> list[str]:
+def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A line each, every column as wide as its widest word."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def _one(told: Card) -> list[str]:
     """What a method is, and what --set and --sweep can change of it."""
-    info: MethodInfo = cls.info
+    info = told.info
     lines = [f"{info.name}: {info.title}, {info.family}, on {info.input}, needs {info.needs}"]
-    lines += [f"  {one}" for one in (info.paper, f"defined in {info.source}" if info.source else "") if one]
+    lines += _indented([info.paper, *(entry.sentence() for entry in told.citations)])
+    lines += _indented([f"sees {told.sees}", f"defined in {info.source}" if info.source else ""])
+    lines += ["formula", *_indented([told.formula])] if told.formula else []
+    lines += ["notes", *_indented(told.notes)] if told.notes else []
+    lines += ["differs from the original", *_indented([told.differs])] if told.differs else []
     lines.append(f"parameters (--set {info.name}.NAME=VALUE)" if info.parameters else "no parameters")
     lines += [f"  {line}" for name in info.parameters for line in _parameter(info, name)]
-    return lines + (_trained(info) if info.takes_training else [])
+    lines += _trained(info) if info.takes_training else []
+    return lines + ([f"to cite it: cite {info.name}"] if told.citations else [])
+
+
+def _indented(paragraphs: Iterable[str]) -> list[str]:
+    """As wide as the terminal is, and no wider than text should be."""
+    width = min(shutil.get_terminal_size((WIDEST, 24)).columns, WIDEST)
+    return [
+        line
+        for one in paragraphs
+        for line in textwrap.wrap(one, max(width, 20), initial_indent="  ", subsequent_indent="  ", **WHOLE)
+    ]
 
 
 def _trained(info: MethodInfo) -> list[str]:

@@ -16,12 +16,27 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benchmark import __version__
-from benchmark.commands import arguments, audit, check, compare, list, prepare, report, run, score, tune, verify, why
+from benchmark.commands import (
+    arguments,
+    audit,
+    check,
+    cite,
+    compare,
+    list,
+    prepare,
+    report,
+    run,
+    score,
+    tune,
+    verify,
+    why,
+)
 from benchmark.errors import InvalidCodes, UsageError
 
 COMMANDS: dict[str, Any] = {
     "run": run,
     "list": list,
+    "cite": cite,
     "report": report,
     "check": check,
     "audit": audit,

@@ -30,6 +30,38 @@ def test_a_deep_method_with_what_may_be_set_of_its_training(command: Callable[..
     assert "tune searches 0.0001, 0.0003, 0.001, 0.003, 0.01" in out
 
 
+def test_columns_stay_straight_whatever_the_names_are(command: Callable[..., Any]) -> None:
+    _, out, _ = command("list")
+    lines = out.splitlines()
+    methods = lines[1 : lines.index("datasets")]
+    assert len({line.index(" needs ") for line in methods}) == 1
+    assert not [line for line in lines if line != line.rstrip()]
+
+
+def test_the_card_of_a_method(command: Callable[..., Any]) -> None:
+    _, out, _ = command("list", "hashnet")
+    lines = out.splitlines()
+    assert lines[0] == "hashnet: HashNet, deep, on images, needs similarity"
+    assert "  Cao et al., ICCV 2017" in lines
+    assert "HashNet: Deep Learning to Hash by Continuation." in " ".join(out.split())
+    assert "  sees images (where there are none, features); which pairs are similar" in lines
+    places = [lines.index(part) for part in ("formula", "notes", "differs from the original")]
+    assert places == sorted(places)
+    assert lines[places[0] + 1].startswith("  L = sum w_ij")
+    assert "to cite it: cite hashnet" in lines
+    assert "@" not in out
+
+
+def test_cards_as_markdown(command: Callable[..., Any], tmp_path: Any) -> None:
+    code, out, _ = command("list", "itq", "--markdown", str(tmp_path / "one.md"))
+    assert (code, out) == (0, f"1 card in {tmp_path / 'one.md'}\n")
+    assert (tmp_path / "one.md").read_text().count("\n### ") == 1
+    code, _, _ = command("list", "--markdown", str(tmp_path / "all.md"))
+    assert (code, "\n### lsh\n" in (tmp_path / "all.md").read_text()) == (0, True)
+    code, _, err = command("list", "--markdown", str(tmp_path / "nowhere" / "all.md"))
+    assert (code, len(err.splitlines())) == (2, 1)
+
+
 def test_an_unknown_method(command: Callable[..., Any]) -> None:
     code, out, err = command("list", "itqq")
     assert (code, out, "did you mean 'itq'" in err) == (2, "", True)
