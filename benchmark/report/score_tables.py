@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmark.evaluation.statistics import holm, permutation_test
+from benchmark.report.dataset_sweeps import dataset_sweeps
+from benchmark.report.display_names import clean, slug
 from benchmark.report.looks import Ablation, highlight
 from benchmark.report.published import find, published, why_not_comparable
 from benchmark.report.sheets import (
@@ -354,12 +356,15 @@ def _features(sheet: Sheet) -> str:
 
 
 def _map_parts(sheet: Sheet) -> Iterator[tuple[str, Sheet, str]]:
-    """(kind, cells, title) of each table of MAP: all methods, the data sets set apart, the ablations."""
+    """(kind, cells, title) of each table of MAP: all methods, data sets set apart, swept ones, ablations."""
     yield "map", main_sheet(sheet), "Mean average precision"
     variant = sheet.cells["method"].isin(highlight().variants)
     for apart in highlight().apart:
         named = sheet.cells["dataset"].str.contains(apart.contains, regex=False)
         yield apart.name, sheet.only(named & ~variant), apart.title
+    for swept in dataset_sweeps(sheet.cells[~variant]):
+        words = f"Mean average precision by {swept.parameter.replace('_', ' ')} of {swept.base}"
+        yield f"sweep-{slug(swept.dataset)}-{slug(swept.parameter)}", replace(sheet, cells=swept.cells), clean(words)
     for ablation in highlight().ablations:
         yield ablation.name, _ablation(sheet, ablation), ablation.title
 
