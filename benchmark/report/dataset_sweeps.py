@@ -36,6 +36,11 @@ class DatasetSweep:
         return {value_words(value): value for value in self.cells["value"]}
 
     @property
+    def by_value(self) -> pd.DataFrame:
+        """The cells with data sets called by their values."""
+        return self.cells.assign(dataset_label=self.cells["value"].map(value_words))
+
+    @property
     def numeric(self) -> bool:
         return all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in self.values.values())
 

@@ -364,7 +364,7 @@ def _map_parts(sheet: Sheet) -> Iterator[tuple[str, Sheet, str]]:
         yield apart.name, sheet.only(named & ~variant), apart.title
     for swept in dataset_sweeps(sheet.cells[~variant]):
         words = f"Mean average precision by {swept.parameter.replace('_', ' ')} of {swept.base}"
-        yield f"sweep-{slug(swept.dataset)}-{slug(swept.parameter)}", replace(sheet, cells=swept.cells), clean(words)
+        yield f"sweep-{slug(swept.dataset)}-{slug(swept.parameter)}", replace(sheet, cells=swept.by_value), clean(words)
     for ablation in highlight().ablations:
         yield ablation.name, _ablation(sheet, ablation), ablation.title
 

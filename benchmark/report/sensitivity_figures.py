@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from benchmark.report.dataset_sweeps import DatasetSweep, dataset_sweeps, value_words
+from benchmark.report.dataset_sweeps import DatasetSweep, dataset_sweeps
 from benchmark.report.display_names import clean, slug
 from benchmark.report.drawing import Drawing
 from benchmark.report.looks import highlight
@@ -107,28 +107,24 @@ def _along_values(swept: DatasetSweep) -> pd.DataFrame:
     """Means over seeds, length by length and method by method, along the values."""
     import pandas as pd
 
-    cells, rows = swept.cells, []
-    words = cells["value"].map(value_words)
+    cells, rows = swept.by_value, []
     places = {name: value if swept.numeric else place for place, (name, value) in enumerate(swept.values.items())}
     for bits in sorted(cells["bits"].unique()):
         for method, title in methods(cells):
             own = cells[(cells["bits"] == bits) & (cells["method"] == method)]
-            for name, place in places.items():
-                at = own[words.loc[own.index] == name]
-                if len(at):
-                    spread = float(at["map"].std()) if len(at) > 1 else None
-                    told = [at[column].iloc[0] for column in (*SIZES, "settings")]
-                    rows.append((bits, method, title, name, place, float(at["map"].mean()), spread, *told))
+            for name, at in own.groupby("dataset_label", sort=False):
+                spread = float(at["map"].std()) if len(at) > 1 else None
+                told = [at[column].iloc[0] for column in (*SIZES, "settings")]
+                rows.append((bits, method, title, name, places[str(name)], float(at["map"].mean()), spread, *told))
     return pd.DataFrame(rows, columns=["bits", "method", "title", "value", "x", "y", "std", *SIZES, "settings"])
 
 
 def _note(swept: DatasetSweep) -> str:
     """What the values come to in rows, what is the same for all, and how settings were chosen at each."""
     sizes = []
-    for name in swept.values:
-        largest, smallest, rows = swept.cells.loc[swept.cells["value"].map(value_words) == name, SIZES].iloc[0]
+    for name, cells in swept.by_value.groupby("dataset_label", sort=False):
+        largest, smallest, rows = cells[SIZES].iloc[0]
         if largest == largest and rows == rows:  # known
             sizes.append(f"{name} {largest:.0f}:{smallest:.0f} of {rows:,.0f}")
     told = f"Largest to smallest class of the training rows: {'; '.join(sizes)}. " if sizes else ""
-    named = swept.cells.assign(dataset_label=swept.cells["value"].map(value_words))
-    return f"{told}Settings: {settings_words(named)}."
+    return f"{told}Settings: {settings_words(swept.by_value)}."
