@@ -128,11 +128,10 @@ def row(record: Record) -> dict[str, Any]:
 
 
 def _audited_sizes(audit: Mapping[str, Any]) -> dict[str, int | None]:
-    """Rows of training set and database, and of the largest and smallest class in training; None where unknown."""
+    """Rows of each part, and of the largest and smallest class in training; None where unknown."""
     parts = audit.get("parts") or {}
-    train, database = (parts.get(name) or {} for name in ("train", "database"))
-    counts = [int(count) for count in train.get("class_counts") or []]
-    sizes = {"train_rows": train.get("rows"), "database_rows": database.get("rows")}
+    sizes = {f"{name}_rows": (parts.get(name) or {}).get("rows") for name in ("train", "query", "database")}
+    counts = [int(count) for count in (parts.get("train") or {}).get("class_counts") or []]
     return sizes | {"largest_class": max(counts, default=None), "smallest_class": min(counts, default=None)}
 
 
