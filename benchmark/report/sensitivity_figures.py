@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from benchmark.report.common_field import listed
 from benchmark.report.dataset_sweeps import DatasetSweep, dataset_sweeps
 from benchmark.report.display_names import clean, slug
 from benchmark.report.drawing import Drawing
@@ -92,7 +93,7 @@ def dataset_figures(sheet: Sheet) -> list[Drawing]:
 
 def _dataset_figure(sheet: Sheet, swept: DatasetSweep) -> Drawing:
     data, label = _along_values(swept), highlight().symbols.get(swept.parameter) or swept.parameter.replace("_", " ")
-    lengths = " and ".join(str(bits) for bits in sorted(data["bits"].unique()))
+    lengths = listed([str(bits) for bits in sorted(data["bits"].unique())])
     score = map_at(swept.cells)
     title = sheet.titled(f"{score} against {clean(label, 40)} of {swept.base} @ {lengths} bits")
     log = swept.numeric and bool(data["x"].min() > 0 and data["x"].max() >= 10 * data["x"].min())

@@ -53,7 +53,7 @@ class OneLabelMiniature(Miniature):
         argument: str | None = None,
         *,
         data_root: Path | None = None,
-        imbalance: str = OWN_SKEW,  # paper (its own), groups, balanced or exponential:RHO
+        imbalance: str = OWN_SKEW,  # paper: its own; or another one of `class_sizes`
     ) -> None:
         super().__init__(argument, data_root=data_root)
         self.imbalance = word(self._option("imbalance"), imbalance)
