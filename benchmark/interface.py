@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.errors import UsageError
-from benchmark.execution.grid import Grid, choose_datasets, make_grid
+from benchmark.execution.grid import Grid, Sweep, choose_datasets, make_grid
 from benchmark.execution.options import Options, usable_cores, visible_gpus
 from benchmark.execution.plan import Again, PlannedCell, chosen_again, plan, stale_keys, to_run, without_rows
 from benchmark.execution.progress import Silence
@@ -41,7 +41,7 @@ def run(
     seeds: int | Iterable[int] = 0,
     *,
     set: Mapping[str, Mapping[str, Any]] | None = None,
-    sweep: tuple[str, str, Sequence[Any]] | None = None,
+    sweep: Sweep | None = None,
     tune: bool = False,
     trials: int = 24,
     folds: int = 3,
@@ -71,9 +71,9 @@ def run(
 
     Every name is the flag of that name on the command line, where `--help` explains it. `methods` may hold classes
     that `@register_method` decorates, typed into a notebook or not; `set` is {"dph": {"gamma": 0.5}}, `option` the
-    same for data sets, `sweep` ("dph", "inv_epsilon", [0.01, 0.1, 1]). Cells that are done are not run again. A cell
-    that fails does not raise: `results.frame()` tells its status and reason. Bad input raises UsageError before any
-    work. No `if __name__ == "__main__"` is needed.
+    same for data sets, `sweep` ("dph", "inv_epsilon", [0.01, 0.1, 1]) or, of a data set, ("imagenet", "imbalance",
+    ["balanced", "paper"]). Cells that are done are not run again. A cell that fails does not raise: `results.frame()`
+    tells its status and reason. Bad input raises UsageError before any work. No `if __name__ == "__main__"` is needed.
     """
     _load_all([plugin] if isinstance(plugin, (str, Path)) else plugin)
     choices = choose_datasets(
@@ -137,12 +137,12 @@ def _by_method(given: Any) -> Mapping[str, Mapping[str, Any]] | None:
     raise UsageError(f'set: {given!r}, expected method -> parameters, as in {{"itq": {{"iterations": 20}}}}')
 
 
-def _swept(given: Any) -> tuple[str, str, Sequence[Any]] | None:
+def _swept(given: Any) -> Sweep | None:
     if given is None:
         return None
     if len(given) != 3 or isinstance(given[2], str) or not list(given[2]):
         raise UsageError(
-            f'sweep: {given!r}, expected (method, parameter, values), as in ("itq", "iterations", [5, 50])'
+            f'sweep: {given!r}, expected (method or data set, parameter, values), as in ("itq", "iterations", [5, 50])'
         )
     return given[0], given[1], list(given[2])
 

@@ -143,9 +143,11 @@ def add_grid(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--sweep",
+        action="append",
         nargs="+",
-        metavar="METHOD.NAME VALUE",
-        help="run one parameter at several values, e.g. dph.inv_epsilon 0.01 0.1 1",
+        metavar="OWNER.NAME VALUE",
+        help="run one parameter of a method, or of a data set with all methods, at several values, "
+        "e.g. dph.inv_epsilon 0.01 0.1 1, or imagenet.imbalance balanced exponential:100 paper",
     )
 
 
@@ -320,10 +322,16 @@ def options_of(args: argparse.Namespace) -> Options:
     return Options(*limits, visible_gpus(), args.allow_overlap, args.dask)
 
 
-def _sweep(words: Sequence[str] | None) -> tuple[str, str, list[Any]] | None:
-    if not words:
+def _sweep(given: Sequence[Sequence[str]] | None) -> tuple[str, str, list[Any]] | None:
+    if not given:
         return None
+    if len(given) > 1:
+        told = " and ".join(words[0] for words in given)
+        raise UsageError(f"--sweep: {told} at once; sweep one of them, and the other in another run")
+    (words,) = given
     owner, _, parameter = words[0].rpartition(".")
     if not owner or not parameter or len(words) < 2:
-        raise UsageError("--sweep: expected METHOD.NAME VALUE [VALUE ...], e.g. dph.inv_epsilon 0.01 0.1 1")
+        raise UsageError(
+            "--sweep: expected METHOD.NAME or DATASET.NAME and values, e.g. imagenet.imbalance balanced paper"
+        )
     return owner, parameter, [_value(text, words[0]) for text in words[1:]]

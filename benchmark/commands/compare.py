@@ -35,13 +35,13 @@ def run(args: argparse.Namespace) -> int:
     for folder in (args.a, *([] if args.b == PUBLISHED else [Path(args.b)])):
         if not Store(folder).keys():
             raise UsageError(f"compare: '{folder}' has no results; give a results folder")
-    a = Store(args.a)
+    a, apart = Store(args.a), list[str]()
     if args.b == PUBLISHED:
-        found = compare_published(a, stale_keys(a))
+        found, apart = compare_published(a, stale_keys(a))
     else:
         b = Store(args.b)
         found = compare_results(a, b, stale_keys(a), stale_keys(b))
-    print("\n".join(as_lines(found)))
+    print("\n".join([*as_lines(found), *(f"not compared: {line}" for line in apart)]))
     if args.csv:
         _write_csv(args.csv, found)
     return 0

@@ -7,7 +7,7 @@ their own part.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -42,6 +42,8 @@ class MultiLabelDataset(PaperDataset):
     map_cutoff = 5000
     needed_list = "train"
     unlabelled_images: ClassVar[str]  # keep or drop: what the paper does with them
+    listed_names: ClassVar[Sequence[str]] = ()  # of the columns of published lists
+    named_lists: ClassVar[Sequence[str]] = ()  # hashes of the lists that these names were checked with
 
     def __init__(
         self,
@@ -79,6 +81,11 @@ class MultiLabelDataset(PaperDataset):
             "unlabelled {unlabelled}, seed {split_seed}"
         ).format(**self.drawn_by)
 
+    def _listed_names(self, files: Mapping[str, Path]) -> Sequence[str] | None:
+        """Of published lists, which do not name their columns; None where they are not those that are known."""
+        known = {file_hash(files[part]) for part in ("train", "query")} <= set(self.named_lists)
+        return self.listed_names if known else None
+
     @cached_property
     def splits(self) -> ListSplits:
         files, missing = dict(self.published), ""
@@ -92,7 +99,8 @@ class MultiLabelDataset(PaperDataset):
             files = self._drawn()
         notes = ("no database list: the training list stands in for it",) if missing else ()
         folder = files["train"].parent
-        return self._splits_of(files, read_class_names(folder / CLASS_NAMES), (*notes, *drawing_notes(folder)), missing)
+        names = read_class_names(folder / CLASS_NAMES) or self._listed_names(files)
+        return self._splits_of(files, names, (*notes, *drawing_notes(folder)), missing)
 
     def _drawn(self) -> dict[str, Path]:
         refuse_missing(self.name, self.root, self.pieces())

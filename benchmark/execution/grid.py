@@ -24,9 +24,10 @@ from benchmark.evaluation.counting import EVALUATOR_VERSION
 from benchmark.execution.fingerprint import digest, pipeline_sources, plugin_sources
 from benchmark.execution.record import SCHEMA_VERSION
 from benchmark.execution.tuned_settings import Chosen, TunedSettings, choose
-from benchmark.registry import builtin_folder, dataset_class, get_dataset, get_method, methods
+from benchmark.registry import builtin_folder, dataset_class, datasets, get_dataset, get_method, methods
 
 MAX_SEED = 2**32 - 1  # what every library's generator takes
+Sweep = tuple[str, str, Sequence[Any]]  # a method or a data set, its parameter, the values
 TRAINED = {"learning_rate": 1000, "weight_decay": 10**6}  # what --set may change of a training, and the most of it
 
 
@@ -177,7 +178,7 @@ class Grid:
     seeds: Sequence[int]
     profile: Profile
     params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # method -> parameter -> value
-    sweep: tuple[str, str, Sequence[Any]] | None = None  # method, parameter, values
+    sweep: Sweep | None = None  # of a method; that of a data set is in `choices`
     known: Sequence[TunedSettings] = ()  # settings that cross-validation chose, the first that knows goes before others
 
 
@@ -207,7 +208,7 @@ def cells(grid: Grid) -> list[Cell]:
             tuned = {key: value for key, value in tuned.items() if key not in named}
             for seed in grid.seeds:
                 cell = Cell(info, own, choice, bits, seed, grid.profile, tuned, chosen.origin)
-                found.setdefault(digest([choice.spec, cell.identity]), cell)
+                found.setdefault(digest([choice.asked, cell.identity]), cell)
     return list(found.values())
 
 
@@ -291,8 +292,7 @@ def choose_datasets(
         parameters = dict(option.get(spec.partition(":")[0], {}))
         if skip_broken and "skip_broken" in dataset_class(spec, root).info.parameters:
             parameters["skip_broken"] = True
-        with faults_of_plugins(spec, root):
-            dataset = get_dataset(spec, root, **parameters)
+        dataset = _built(spec, root, parameters)
         try:
             if check:
                 with faults_of_plugins(spec, root):
@@ -307,6 +307,14 @@ def choose_datasets(
     _refuse_unused(choices, backbone=backbone, weights=weights)
     labels = names_apart({choice.spec: choice.dataset.name for choice in choices})
     return [replace(choice, own_label=labels[choice.spec]) for choice in choices]
+
+
+def _built(spec: str, root: Path | None, parameters: Mapping[str, Any]) -> HashDataset:
+    """The data set with these parameters; where its data lie is none of them."""
+    for name in {"spec", "data_root"} & set(parameters):
+        raise UsageError(f"dataset '{spec}' has no parameter '{name}'; data lie where --data-root says")
+    with faults_of_plugins(spec, root):
+        return get_dataset(spec, root, **parameters)
 
 
 def _refuse_unused(choices: Sequence[DatasetChoice], **flags: str | None) -> None:
@@ -360,12 +368,13 @@ def make_grid(
     seeds: Sequence[int],
     profile: str | Path | None = None,
     params: Mapping[str, Mapping[str, Any]] | None = None,
-    sweep: tuple[str, str, Sequence[Any]] | None = None,
+    sweep: Sweep | None = None,
     known: Sequence[TunedSettings] = (),
     untuned: bool = False,
 ) -> Grid:
     """The grid of these names; a setting for a method that is not in it is a mistake, not a wish.
 
+    `sweep` is of a method, or of a data set: then every method is run on it at every value, and as it was asked for.
     A profile whose settings come from a file that the user named, or are to be no tuned ones, has a name that says so:
     its results stand in tables of their own.
     """
@@ -374,6 +383,8 @@ def make_grid(
     for what, given in {"datasets": choices, "methods": names, "bits": lengths, "seeds": numbers}.items():
         if not given:
             raise UsageError(f"{what}: none given, expected at least one")
+    if sweep and sweep[0] not in names and sweep[0] in datasets.names_unloaded():
+        choices, sweep = _with_variations(choices, sweep), None
     for flag, owner in [*(("--set", owner) for owner in params or {}), *([("--sweep", sweep[0])] if sweep else [])]:
         if owner not in names:
             raise UsageError(f"{flag} {owner}.…: method '{get_method(owner).info.name}' is not among --methods")
@@ -386,6 +397,33 @@ def make_grid(
     for name in names:
         _param_sets(grid, get_method(name).info)  # wrong values show before any data set is read
     return grid
+
+
+def _with_variations(choices: Sequence[DatasetChoice], sweep: Sweep) -> list[DatasetChoice]:
+    """The data sets, and in front of the swept one its variations; the one that is as it was asked for is that one."""
+    owner, parameter, values = sweep
+    if owner not in {choice.spec.partition(":")[0] for choice in choices}:
+        raise UsageError(f"--sweep {owner}.{parameter}: '{owner}' is not among --datasets")
+    found: list[DatasetChoice] = []
+    for choice in choices:
+        if choice.spec.partition(":")[0] == owner:
+            varied = [_variation(choice, owner, parameter, value) for value in values]
+            found += [choice if one.parts == choice.parts else one for one in varied]
+        found.append(choice)
+    return list({id(choice): choice for choice in found}.values())
+
+
+def _variation(choice: DatasetChoice, owner: str, parameter: str, value: Any) -> DatasetChoice:
+    """The same data set with one parameter changed, checked."""
+    parameters = {**choice.parameters, parameter: value}
+    try:
+        dataset = _built(choice.spec, choice.data_root, parameters)
+        with faults_of_plugins(choice.spec, choice.data_root):
+            dataset.check()
+    except UsageError as error:
+        raise UsageError(f"--sweep {owner}.{parameter} {value}: {error}") from error
+    label = f"{choice.label} {parameter}={value}"
+    return replace(choice, dataset=dataset, parameters=parameters, own_label=label)
 
 
 def _whole(name: str, values: Iterable[Any], least: int, most: int) -> list[int]:

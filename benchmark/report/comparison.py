@@ -6,10 +6,10 @@ A difference is given only between numbers measured alike; where they were not, 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from benchmark.report.published import find, why_not_comparable
+from benchmark.report.published import MINIATURE, measured_alike, printed_for, why_not_comparable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +32,7 @@ class Comparison:
     difference: float | None
     p: float | None
     reason: str  # why there is no difference
+    note: str = ""  # where a published number is from, and what is doubtful about it
 
 
 def compare_results(a: Any, b: Any, stale_a: Collection[str] = (), stale_b: Collection[str] = ()) -> list[Comparison]:
@@ -120,22 +121,38 @@ def _comparison(row: Mapping[str, Any], other: float, reason: str, p: float | No
     )
 
 
-def compare_published(a: Any, stale: Collection[str] = ()) -> list[Comparison]:
-    """Results with default parameters, averaged over seeds, against the paper's numbers."""
+def compare_published(a: Any, stale: Collection[str] = ()) -> tuple[list[Comparison], list[str]]:
+    """Results with default parameters, averaged over seeds, against printed numbers that were measured alike; and for
+    all others a line that says why there is nothing to compare."""
     from benchmark.report.record_frame import SETUP
 
     table = _scored(a, stale)
     if table.empty:
-        return []
-    found = []
+        return [], []
+    found, apart = [], dict[tuple[str, str], list[str]]()
     plain = table[table["params"] == ""]
     for _, cells in plain.groupby(["dataset_label", "profile", "backbone", *SETUP, "method", "bits"], sort=False):
         row = cells.iloc[0].to_dict() | {"map": cells["map"].mean()}
-        other = find(row["dataset"], row["method"], int(row["bits"]), row["backbone"])
+        other = measured_alike(row)
         if other is not None:
-            reason = "; ".join(part for part in (row["reason"], why_not_comparable(row, other)) if part)
-            found.append(_comparison(row, other.map, reason, None, None))
-    return found
+            made = _comparison(row, other.map, row["reason"], None, None)
+            found.append(
+                replace(made, note="; ".join(part for part in (other.source, other.table, other.doubt) if part))
+            )
+        for why in _why_apart(row):
+            apart.setdefault((row["dataset_label"], why), []).append(row["method"])
+    return found, [f"{label}, {', '.join(dict.fromkeys(who))}: {why}" for (label, why), who in apart.items()]
+
+
+def _why_apart(row: Mapping[str, Any]) -> list[str]:
+    """Why a cell is not set against each number that was printed for its method, or that there is none."""
+    if row["miniature"]:
+        return [MINIATURE]
+    others = printed_for(row)
+    if not others:
+        return [f"no number is published at {row['bits']} bits"]
+    reasons = [(one, why_not_comparable(row, one)) for one in others]
+    return list(dict.fromkeys(f"{reason} ({one.source}, {one.table})" for one, reason in reasons if reason))
 
 
 def as_lines(comparisons: Sequence[Comparison]) -> list[str]:
@@ -149,7 +166,7 @@ def as_lines(comparisons: Sequence[Comparison]) -> list[str]:
             lines.append(f"{start} {'-':>9}  not comparable: {one.reason}")
         else:
             sure = "" if one.p is None else f"{one.p:.4f}{' *' if one.p < SURE else ''}"
-            lines.append(f"{start} {one.difference:>+9.4f}  {sure}".rstrip())
+            lines.append(f"{start} {one.difference:>+9.4f}  {sure}{one.note}".rstrip())
     return [*lines, summary(comparisons)]
 
 

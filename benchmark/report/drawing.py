@@ -41,6 +41,7 @@ class Drawing:
     alt: str
     data: pd.DataFrame
     options: dict[str, Any] = field(default_factory=dict)
+    note: str = ""  # what stands below it on the page, after the title
 
     def csv(self) -> str:
         return frame_csv(self.data, digits=6)
@@ -208,6 +209,26 @@ def sensitivity(drawing: Drawing) -> Any:
     _titled(axes, drawing.title)
     axes.set_ylim(0, 1.08 * drawing.data["y"].max())
     _legend_below(figure, axes)
+    return figure
+
+
+def swept_data(drawing: Drawing) -> Any:
+    """MAP against a swept parameter of a data set: one panel per code length, one line per method."""
+    lengths = sorted(drawing.data["bits"].unique())
+    wide, ticks = drawing.options["wide"], drawing.options["ticks"]
+    rows = -(-drawing.data["method"].nunique() // (8 if wide else 4))
+    figure, all_axes = _figure(FULL if wide else COLUMN, 2.6 + 0.16 * rows, len(lengths), squeeze=False, sharey=True)
+    for axes, bits in zip(all_axes[0], lengths, strict=True):
+        _lines(axes, drawing.data[drawing.data["bits"] == bits])
+        axes.set(xlabel=drawing.options["xlabel"], title=f"{bits} bits" if wide else _wrapped(drawing.title))
+        if ticks:
+            axes.set_xticks(range(len(ticks)), ticks, rotation=25, ha="right", rotation_mode="anchor")
+        elif drawing.options["log"]:
+            _log_axis(axes, "x")
+    all_axes[0][0].set(ylabel=drawing.options["ylabel"], ylim=(0, 1.08 * drawing.data["y"].max()))
+    if wide:
+        figure.suptitle(shortened(drawing.title, 110), fontsize=9)
+    _legend_below(figure, all_axes[0][0])
     return figure
 
 
@@ -393,5 +414,17 @@ def _picture(axes: Axes, image: np.ndarray, color: str, line: Any) -> None:
 
 KINDS: dict[str, Callable[[Drawing], Any]] = {
     function.__name__: function
-    for function in (panel, radius, strip, sensitivity, scatter, training, classes, cost, critical, retrieved)
+    for function in (
+        panel,
+        radius,
+        strip,
+        sensitivity,
+        swept_data,
+        scatter,
+        training,
+        classes,
+        cost,
+        critical,
+        retrieved,
+    )
 }

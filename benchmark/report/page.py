@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 IMAGE_BUDGET = 3_000_000  # bytes of retrieved images in the page, so that it stays under 8 MB
 LINKED_ONLY = ("radius-", "recall-", "top-n-")  # shown by the strips; alone they are only linked
+WIDE = ("strip", "training", "top10")
 AUDITED = {
     "classes": "Classes",
     "overlap": "Queries that are database rows too",
@@ -101,7 +102,9 @@ def figure_entry(drawing: Drawing, folder: Path) -> dict[str, Any]:
     if not drawing.name.startswith(LINKED_ONLY):
         content = (folder / "figures" / f"{drawing.name}.png").read_bytes()
         source = f"data:image/png;base64,{base64.b64encode(content).decode()}"
-    return {"name": drawing.name, "title": drawing.title, "alt": drawing.alt, "source": source}
+    shown = {"name": drawing.name, "title": drawing.title, "alt": drawing.alt, "note": drawing.note}
+    wide = drawing.name.startswith(WIDE) or bool(drawing.options.get("wide"))
+    return shown | {"wide": wide, "source": source}
 
 
 # --- the retrieval browser ---------------------------------------------------------------------------------

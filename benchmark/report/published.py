@@ -1,6 +1,9 @@
-"""Numbers other papers printed, as data: published.csv, with source, table, protocol, conventions and doubts.
+"""Numbers that papers printed, as data: published.csv, with source, table, protocol, conventions and doubts.
 
-They are set beside results and subtracted only where both were measured alike; nothing is tuned towards them.
+They are set beside results only where both were measured alike; nothing is tuned towards them. `title` is the method as
+printed, `method` its name here, by which it is found. `protocol` is that of a data set here ("published lists"), or the
+rows of training set, queries and database ("10000/5000/45000"), which the audit of a result must have; "unstated" says
+that the source does not tell.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-STAND_IN = "-mini"
+MINIATURE = "a miniature is never set against published numbers"
+UNSTATED = "unstated"
 
 
 @dataclass(frozen=True)
@@ -23,11 +27,13 @@ class Published:
     table: str
     dataset: str
     protocol: str
+    imbalance_factor: int | None  # rows of the largest class over those of the smallest, where it was varied
     backbone: str
+    title: str
     method: str
     bits: int
     map: float
-    k: int
+    k: int | None  # None: the whole database
     denominator: str
     empty: str
     ties: str  # the papers do not say, and their scripts sort unstably: results show tie bounds instead
@@ -43,28 +49,50 @@ def published() -> tuple[Published, ...]:
 
 def _number(row: Mapping[str, str]) -> Published:
     typed: dict[str, Any] = dict(row)
-    typed |= {"bits": int(row["bits"]), "map": float(row["map"]), "k": int(row["k"])}
+    typed |= {"bits": int(row["bits"]), "map": float(row["map"])}
+    typed |= {"k": None if row["k"] == "all" else int(row["k"])}
+    typed |= {"imbalance_factor": int(row["imbalance_factor"]) if row["imbalance_factor"] else None}
     return Published(**typed)
 
 
-def find(dataset: str, method: str, bits: int, backbone: str) -> Published | None:
-    """The printed number nearest to a cell: a miniature stands for its data set, an unknown backbone for AlexNet.
+def printed_for(cell: Mapping[str, Any]) -> list[Published]:
+    """All that was printed for the method, the data set and the length of a cell (a row of the frame)."""
+    wanted = (cell["dataset"], cell["method"], int(cell["bits"]))
+    return [one for one in published() if (one.dataset, one.method, one.bits) == wanted]
 
-    Whether the two may be subtracted is another question: see `why_not_comparable`.
-    """
-    dataset = dataset.removesuffix(STAND_IN)
-    near = [p for p in published() if (p.dataset, p.method, p.bits) == (dataset, method, bits)]
-    same = [p for p in near if p.backbone == backbone]
-    return next(iter(same or [p for p in near if p.backbone == "alexnet"]), None)
+
+def measured_alike(cell: Mapping[str, Any]) -> Published | None:
+    """The first printed number that a cell may be set against; where a source prints two, its doubt says so."""
+    return next((one for one in printed_for(cell) if not why_not_comparable(cell, one)), None)
 
 
 def why_not_comparable(cell: Mapping[str, Any], other: Published) -> str:
-    """What differs between a cell (a row of the frame) and a printed number; empty where they may be subtracted."""
+    """What differs between a cell and a printed number; empty where they may be subtracted."""
     if cell["miniature"]:
-        return "a miniature is not the published data set"
-    differing = [
-        f"{name} {cell.get(name)} here, {getattr(other, name)} published"
-        for name in ("protocol", "backbone", "k", "denominator", "empty")
-        if cell.get(name) != getattr(other, name)
-    ]
+        return MINIATURE
+    differing = []
+    if other.backbone != cell["backbone"]:
+        backbone = f"an {UNSTATED} backbone" if other.backbone == UNSTATED else other.backbone
+        differing.append(f"published for {backbone}, this is {cell['backbone'] or 'features'}")
+    if other.protocol not in (cell["protocol"], _rows(cell)):
+        sized = "/" in other.protocol  # else rows would tell nothing
+        differing.append(f"protocol {other.protocol}, here {cell['protocol']}{f' ({_rows(cell)})' if sized else ''}")
+    if not _same_cutoff(cell, other):
+        differing.append(f"k {'all' if other.k is None else other.k}, here {cell.get('k')}")
+    for name in ("denominator", "empty"):
+        if getattr(other, name) not in (UNSTATED, cell.get(name)):
+            differing.append(f"{name} {getattr(other, name)}, here {cell.get(name)}")
     return "; ".join(differing)
+
+
+def _rows(cell: Mapping[str, Any]) -> str:
+    """Rows of training set, queries and database as the audit found them."""
+    found = [cell.get(f"{part}_rows") for part in ("train", "query", "database")]
+    return "/".join("?" if rows is None or rows != rows else f"{rows:.0f}" for rows in found)
+
+
+def _same_cutoff(cell: Mapping[str, Any], other: Published) -> bool:
+    """A cut-off beyond the database is none."""
+    k, database = cell.get("k"), cell.get("database_rows")
+    whole = k is not None and database is not None and k >= database
+    return whole if other.k is None else k == other.k

@@ -4,10 +4,11 @@ A record counts unless its key is called stale: it belongs to a report because i
 because it is the newest of its kind. Nothing is drawn or formatted here.
 
 Columns: `key`; what was run (`method`, `params`, `tuned`, `settings`, `dataset`, `protocol`, `bits`, `seed`, `profile`,
-`backbone`); what it was made from (`revision` and `cutoff` of the data, `profile_id`, `weights`, `evaluator`,
-`sources`); what it is called here (`title`, `family`, `dataset_label`, `dataset_slug`, `miniature`); what came of it
-(`status`, `reason`, `doubts`, every score by its name as `map` and `k`, `map_<group of classes>`, `seconds_<part>`,
-`health_<part>`, `peak_memory`); `current`: not stale; `shown`: stands in the tables, if only as a dash.
+`backbone`); what it was made from (`revision`, `cutoff` and `options` of the data, rows of its parts and of its
+classes, `profile_id`, `weights`, `evaluator`, `sources`); what it is called here (`title`, `family`, `dataset_label`,
+`dataset_slug`, `miniature`); what came of it (`status`, `reason`, `doubts`, every score by its name as `map` and `k`,
+`map_<group of classes>`, `seconds_<part>`, `health_<part>`, `peak_memory`); `current`: not stale; `shown`: stands in
+the tables, if only as a dash.
 """
 
 from __future__ import annotations
@@ -101,6 +102,7 @@ def row(record: Record) -> dict[str, Any]:
         "dataset": str(cell["dataset"]),
         "dataset_title": clean(record.titles.get("dataset") or ""),
         "spec": str(record.asked.get("dataset") or ""),
+        "options": _json(record.asked.get("options")),
         "protocol": str(cell.get("protocol") or ""),
         "bits": _whole(cell["bits"], "bits"),
         "seed": _whole(cell["seed"], "seed"),
@@ -120,8 +122,17 @@ def row(record: Record) -> dict[str, Any]:
         "sources": _json(parts.get("sources")),
         "versions": _json(record.provenance.get("versions")),
         "machine": _json(record.provenance.get("machine")),
+        "ended": clean(record.provenance.get("ended") or ""),
     }
-    return flat | _measured(record)
+    return flat | _audited_sizes(record.audit) | _measured(record)
+
+
+def _audited_sizes(audit: Mapping[str, Any]) -> dict[str, int | None]:
+    """Rows of each part, and of the largest and smallest class in training; None where unknown."""
+    parts = audit.get("parts") or {}
+    sizes = {f"{name}_rows": (parts.get(name) or {}).get("rows") for name in ("train", "query", "database")}
+    counts = [int(count) for count in (parts.get("train") or {}).get("class_counts") or []]
+    return sizes | {"largest_class": max(counts, default=None), "smallest_class": min(counts, default=None)}
 
 
 def _components(profile: Any) -> int:
@@ -190,9 +201,12 @@ def _label(rows: Iterable[dict[str, Any]], called: Mapping[DatasetIdentity, Mapp
         titles[identity] = one["known_title"] + (" (miniature)" if marked else "")
     labels = dataset_labels({identity: DatasetNames(titles[identity], one["spec"]) for identity, one in called.items()})
     names = [one.dataset for one in labels]
+    shortest = {name: min((titles[one] for one in labels if one.dataset == name), key=len) for name in names}
     slugs = unique_slugs(
         {
-            one: one.dataset if names.count(one.dataset) == 1 else _slug_words(one.dataset, titles[one], label)
+            one: one.dataset
+            if names.count(one.dataset) == 1
+            else _slug_words(one.dataset, shortest[one.dataset], label)
             for one, label in labels.items()
         }
     )

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmark.evaluation.statistics import holm, permutation_test
+from benchmark.report.dataset_sweeps import dataset_sweeps
+from benchmark.report.display_names import clean, slug
 from benchmark.report.looks import Ablation, highlight
-from benchmark.report.published import find, published, why_not_comparable
+from benchmark.report.published import Published, measured_alike
 from benchmark.report.sheets import (
     DatasetColumn,
     Sheet,
@@ -233,41 +235,54 @@ def group_table(sheet: Sheet, stored: StoredArrays, *, name: str) -> Table | Non
 
 
 def published_table(sheet: Sheet, *, name: str) -> Table | None:
-    """Reproduced beside published; a difference only where protocol, backbone, k and conventions agree."""
-    wanted = sorted({int(b) for b in sheet.cells["bits"].unique()} & {p.bits for p in published()})
+    """Reproduced beside published, where data set, protocol, backbone, k and conventions agree; else nothing."""
+    lengths = [int(bits) for bits in sorted(sheet.cells["bits"].unique())]
+    alike = {}
+    for label, method, bits in (
+        sheet.cells[["dataset_label", "method", "bits"]].drop_duplicates().itertuples(index=False)
+    ):
+        other = _published_for(_cells_of(sheet, label, method, bits))
+        if other is not None:
+            alike[label, method, int(bits)] = other
+    wanted = [bits for bits in lengths if any(key[2] == bits for key in alike)]
     columns = [Column("Data set", numeric=False), Column("Method", numeric=False)]
-    for bits in wanted:
-        columns += [Column(label, f"{bits} bits") for label in ("here", "published", "Δ")]
+    columns += [Column(label, f"{bits} bits") for bits in wanted for label in ("here", "published", "Δ")]
     rows: list[list[Entry]] = []
     rules = []
     for dataset in sheet.datasets():
-        of_set = sheet.of(dataset)
-        known = [(m, t) for m, t in methods(of_set) if any(find(dataset.name, m, b, sheet.backbone) for b in wanted)]
+        known = [(m, t) for m, t in methods(sheet.of(dataset)) if any(key[:2] == (dataset.label, m) for key in alike)]
         rules += [len(rows)] if rows and known else []
-        for method, label in known:
-            of_method = of_set[of_set["method"] == method]
-            entries = [_against(of_method[of_method["bits"] == bits], sheet, dataset, method, bits) for bits in wanted]
-            first = Entry(dataset.label if (method, label) == known[0] else "", dataset.label)
+        for place, (method, label) in enumerate(known):
+            parts = [(_cells_of(sheet, dataset.label, method, bits), bits) for bits in wanted]
+            entries = [_against(cells, alike.get((dataset.label, method, bits))) for cells, bits in parts]
+            first = Entry("" if place else dataset.label, dataset.label)
             rows.append([first, text(label), *(entry for three in entries for entry in three)])
     if not rows:
         return None
     title = sheet.titled(f"{map_at(sheet.cells)} reproduced here against published")
-    sources = "; ".join(dict.fromkeys(p.source for p in published()))
+    sources = "; ".join(dict.fromkeys(one.source for one in alike.values()))
     note = f"Δ = here − published. Published numbers: {sources}, whose tie rule is not stated."
     return Table(name, title, f"{caption(sheet)} {note}", columns, rows, rules)
 
 
-def _against(cells: pd.DataFrame, sheet: Sheet, dataset: DatasetColumn, method: str, bits: int) -> list[Entry]:
-    here, other = score_entry(cells), find(dataset.name, method, bits, sheet.backbone)
-    if other is None:
-        return [here, Entry(DASH, None, note="not published"), Entry(DASH)]
-    there = number(other.map, note=other.doubt)
-    if here.value is None:
-        return [here, there, Entry(DASH)]
-    reason = why_not_comparable(scored(cells).iloc[0].to_dict(), other)
-    if reason:
-        return [here, there, Entry(DASH, None, note=f"no difference: {reason}")]
+def _cells_of(sheet: Sheet, label: str, method: str, bits: int) -> pd.DataFrame:
+    cells = sheet.cells
+    return cells[(cells["dataset_label"] == label) & (cells["method"] == method) & (cells["bits"] == bits)]
+
+
+def _published_for(cells: pd.DataFrame) -> Published | None:
+    """The printed number that these cells, of several seeds, may be set against."""
+    good = scored(cells)
+    plain = len(good) and (good["params"] == "").all()
+    return measured_alike(good.iloc[0].to_dict()) if plain else None
+
+
+def _against(cells: pd.DataFrame, other: Published | None) -> list[Entry]:
+    here = score_entry(cells)
+    if other is None or here.value is None:
+        return [here, Entry(DASH, None, note="not published for these conditions"), Entry(DASH)]
     difference = float(here.value) - other.map
+    there = number(other.map, note=other.doubt)
     return [here, there, Entry(f"{difference:+.4f}".replace("-", "−"), difference)]
 
 
@@ -354,12 +369,15 @@ def _features(sheet: Sheet) -> str:
 
 
 def _map_parts(sheet: Sheet) -> Iterator[tuple[str, Sheet, str]]:
-    """(kind, cells, title) of each table of MAP: all methods, the data sets set apart, the ablations."""
+    """(kind, cells, title) of each table of MAP: all methods, data sets set apart, swept ones, ablations."""
     yield "map", main_sheet(sheet), "Mean average precision"
     variant = sheet.cells["method"].isin(highlight().variants)
     for apart in highlight().apart:
         named = sheet.cells["dataset"].str.contains(apart.contains, regex=False)
         yield apart.name, sheet.only(named & ~variant), apart.title
+    for swept in dataset_sweeps(sheet.cells[~variant]):
+        words = f"Mean average precision by {swept.parameter.replace('_', ' ')} of {swept.base}"
+        yield f"sweep-{slug(swept.dataset)}-{slug(swept.parameter)}", replace(sheet, cells=swept.by_value), clean(words)
     for ablation in highlight().ablations:
         yield ablation.name, _ablation(sheet, ablation), ablation.title
 

@@ -1,15 +1,23 @@
-"""What goes into the figures of swept parameters: MAP against the values of one parameter. Not drawn here."""
+"""What goes into the figures of swept parameters: MAP against the values of one parameter, of a method or of a data
+set. Not drawn here."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
+from benchmark.report.common_field import listed
+from benchmark.report.dataset_sweeps import DatasetSweep, dataset_sweeps
 from benchmark.report.display_names import clean, slug
 from benchmark.report.drawing import Drawing
 from benchmark.report.looks import highlight
-from benchmark.report.sheets import DatasetColumn, Sheet, at_curve_bits, map_at, scored
+from benchmark.report.score_tables import settings_words
+from benchmark.report.sheets import DatasetColumn, Sheet, at_curve_bits, map_at, methods, scored
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 HUGE = 1e100  # no axis can show it
 
@@ -70,3 +78,54 @@ def default_value(method: str, parameter: str) -> float | None:
     except UsageError:
         return None
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+# --- of data sets ------------------------------------------------------------------------------------------
+
+SIZES = ["largest_class", "smallest_class", "train_rows"]
+
+
+def dataset_figures(sheet: Sheet) -> list[Drawing]:
+    """One figure per swept parameter of a data set: MAP against its values, a line per method, a panel per length."""
+    swept = [replace(one, cells=scored(one.cells)) for one in dataset_sweeps(sheet.cells)]
+    return [_dataset_figure(sheet, one) for one in swept if len(one.values) > 1]
+
+
+def _dataset_figure(sheet: Sheet, swept: DatasetSweep) -> Drawing:
+    data, label = _along_values(swept), highlight().symbols.get(swept.parameter) or swept.parameter.replace("_", " ")
+    lengths = listed([str(bits) for bits in sorted(data["bits"].unique())])
+    score = map_at(swept.cells)
+    title = sheet.titled(f"{score} against {clean(label, 40)} of {swept.base} @ {lengths} bits")
+    log = swept.numeric and bool(data["x"].min() > 0 and data["x"].max() >= 10 * data["x"].min())
+    ticks = [] if swept.numeric else list(swept.values)
+    options = {"xlabel": clean(label, 40), "ylabel": score, "log": log, "ticks": ticks}
+    options["wide"] = data["bits"].nunique() > 1
+    name = f"sweep-{slug(swept.dataset)}-{slug(swept.parameter)}-{sheet.slug}"
+    return Drawing(name, "swept_data", title, f"{title}. One line per method.", data, options, _note(swept))
+
+
+def _along_values(swept: DatasetSweep) -> pd.DataFrame:
+    """Means over seeds, length by length and method by method, along the values."""
+    import pandas as pd
+
+    cells, rows = swept.by_value, []
+    places = {name: value if swept.numeric else place for place, (name, value) in enumerate(swept.values.items())}
+    for bits in sorted(cells["bits"].unique()):
+        for method, title in methods(cells):
+            own = cells[(cells["bits"] == bits) & (cells["method"] == method)]
+            for name, at in own.groupby("dataset_label", sort=False):
+                spread = float(at["map"].std()) if len(at) > 1 else None
+                told = [at[column].iloc[0] for column in (*SIZES, "settings")]
+                rows.append((bits, method, title, name, places[str(name)], float(at["map"].mean()), spread, *told))
+    return pd.DataFrame(rows, columns=["bits", "method", "title", "value", "x", "y", "std", *SIZES, "settings"])
+
+
+def _note(swept: DatasetSweep) -> str:
+    """What the values come to in rows, what is the same for all, and how settings were chosen at each."""
+    sizes = []
+    for name, cells in swept.by_value.groupby("dataset_label", sort=False):
+        largest, smallest, rows = cells[SIZES].iloc[0]
+        if largest == largest and rows == rows:  # known
+            sizes.append(f"{name} {largest:.0f}:{smallest:.0f} of {rows:,.0f}")
+    told = f"Largest to smallest class of the training rows: {'; '.join(sizes)}. " if sizes else ""
+    return f"{told}Settings: {settings_words(swept.by_value)}."

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from benchmark.report.dataset_sweeps import variations
 from benchmark.report.display_names import clean, short_hash, unique_slugs
 from benchmark.report.looks import highlight, method_order
 from benchmark.report.record_frame import SETUP
@@ -148,9 +149,9 @@ def _setting(params: str) -> str:
 
 
 def main_sheet(sheet: Sheet) -> Sheet:
-    """Without the variants and the data sets that have tables of their own."""
+    """Without the variants, the variations and the data sets that have tables of their own."""
     cells = sheet.cells
-    away = cells["method"].isin(highlight().variants)
+    away = cells["method"].isin(highlight().variants) | cells["dataset_label"].isin(variations(cells))
     for one in highlight().apart:
         away |= cells["dataset"].str.contains(one.contains, regex=False)
     return sheet.only(~away)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,16 @@ from PIL import Image
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("HASHBENCH_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="session")
+def paper_lists(shared_data, tmp_path_factory) -> Path:
+    """The published lists of COCO and NUS-WIDE, unpacked."""
+    folder = tmp_path_factory.mktemp("lists")
+    with tarfile.open(shared_data / "paper_lists.tar.xz") as archive:
+        wanted = [one for one in archive if one.name.startswith(("coco/t", "nuswide_81/"))]
+        archive.extractall(folder, wanted, filter="data")
+    return folder
 
 
 class Root:

@@ -194,3 +194,22 @@ def test_a_pipe_in_place_of_annotations_is_one_line(root):
     os.mkfifo(path)
     with pytest.raises(UsageError, match=r"instances_val2014.json is no file"):
         load(root)
+
+
+def test_columns_of_the_published_lists_are_named_as_the_images_show(paper_lists, shared_data):
+    """The labelled images beside the lists carry names, and have the lists' labels."""
+    folder = paper_lists / "coco"
+    dataset = get_dataset("coco", paper_lists)
+    assert dataset.splits.class_names == dataset.listed_names
+    assert (dataset.listed_names[1], dataset.listed_names[10], len(dataset.listed_names)) == ("apple", "bird", 80)
+    with np.load(shared_data / "coco_images.npz") as images:
+        assert list(images["class_name"]) == list(dataset.listed_names)
+        labels = dict(zip(images["image_id"].tolist(), images["label"], strict=True))
+    seen = 0
+    for line in (folder / "test.txt").read_text().splitlines():
+        path, *digits = line.split()
+        number = int(path[-16:-4])
+        if number in labels:
+            seen += 1
+            assert (labels[number] == np.array(digits, np.uint8)).all()
+    assert seen > 50

@@ -9,6 +9,11 @@ from benchmark.errors import UsageError
 from benchmark.registry import get_dataset
 
 SMALL = {"queries_per_class": 1, "train_size": 50}
+# Concepts most of whose images were found by the concept's own word, not by another (bride for wedding).
+OWN_WORDS = (
+    "bridge", "cat", "cityscape", "cow", "dancing", "earthquake", "elk", "flags", "fox", "frost", "glacier", "harbor",
+    "horses", "map", "moon", "protest", "railroad", "rainbow", "swimmers", "tiger", "whales", "zebra",
+)  # fmt: skip
 
 
 def load(root, **parameters):
@@ -81,3 +86,22 @@ def test_damage_is_one_line(root, kind, message):
         load(root)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_columns_of_the_published_lists_are_in_the_order_of_the_alphabet(paper_lists):
+    """Images are numbered by the word they were found by: those of a column crowd at its name's place."""
+    dataset = get_dataset("nus", paper_lists)
+    names = list(dataset.listed_names)
+    assert dataset.splits.class_names == dataset.listed_names
+    assert names == sorted(set(names))
+    assert len(names) == dataset.classes
+    rows = [line.split() for line in (paper_lists / "nuswide_81" / "test.txt").read_text().splitlines()]
+    numbers = np.array([int(path.rpartition("/")[2].partition("_")[0]) for path, *_ in rows])
+    labels = np.array([digits for _, *digits in rows], np.int64)
+    crowds = []
+    for name in OWN_WORDS:
+        own = np.sort(numbers[labels[:, names.index(name)] == 1])
+        size = len(own) // 5
+        crowds.append(int(own[np.argmin(own[size:] - own[:-size])]))  # the fifth of them that lies closest together
+    assert crowds == sorted(crowds)
+    assert labels.sum(axis=0).argmax() == names.index("sky")

@@ -8,8 +8,16 @@ the protocol (sizes, proportions); the modules here hold the data set class (`da
 network trained on them.
 """
 
-from benchmark.data.miniature.dataset import Miniature
+from benchmark.data.miniature.dataset import Miniature, OneLabelMiniature
 from benchmark.data.miniature.labelled_rows import ManyLabelsProtocol, OneLabelProtocol
 from benchmark.data.miniature.scenes import EIGHT_HUES, Palette, Variation
 
-__all__ = ["EIGHT_HUES", "ManyLabelsProtocol", "Miniature", "OneLabelProtocol", "Palette", "Variation"]
+__all__ = [
+    "EIGHT_HUES",
+    "ManyLabelsProtocol",
+    "Miniature",
+    "OneLabelMiniature",
+    "OneLabelProtocol",
+    "Palette",
+    "Variation",
+]

@@ -83,10 +83,15 @@ def test_what_is_no_assignment_is_refused(words: list[str], message: str) -> Non
 
 def test_a_sweep_is_a_parameter_and_its_values() -> None:
     assert arguments._sweep(None) is None
-    assert arguments._sweep(["a.b.gamma", "0.1", "1", "x"]) == ("a.b", "gamma", [0.1, 1, "x"])
+    assert arguments._sweep([["a.b.gamma", "0.1", "1", "x"]]) == ("a.b", "gamma", [0.1, 1, "x"])
     for words in (["gamma", "1"], ["dph.gamma"], ["dph.", "1"]):
-        with pytest.raises(UsageError, match=r"--sweep: expected METHOD\.NAME VALUE"):
-            arguments._sweep(words)
+        with pytest.raises(UsageError, match=r"--sweep: expected METHOD\.NAME or DATASET\.NAME and values"):
+            arguments._sweep([words])
+
+
+def test_two_sweeps_at_once_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"--sweep: dph\.gamma and imagenet\.imbalance at once"):
+        arguments._sweep([["dph.gamma", "1"], ["imagenet.imbalance", "paper"]])
 
 
 @given(st.lists(st.text("ab \"'\\$;\n*é-")))

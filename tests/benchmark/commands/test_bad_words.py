@@ -204,6 +204,7 @@ OPTIONS = [
 
 # Parameters of methods: --set, --sweep, --tuned
 
+MINIATURE = "run --datasets imagenet --methods lsh --bits 16 --dry-run --sweep"
 NO_NUMBERS = ("NaN", "Infinity", "-Infinity", "1e400", "many", "true", "null", "[1]", '{"a":1}', "", "nan", '"5"')
 
 
@@ -254,6 +255,15 @@ PARAMETERS = [
       for value in ("NaN", "Infinity", "1e400", "many", "null", "[1]", "1.5", "")),
     fine("sweep twice over one value", run("--sweep itq.iterations 10 10", "itq"), "2 cells"),
     fine("sweep over 10 and 10.0", run("--sweep itq.iterations 10 10.0", "itq"), "2 cells"),
+    bad("sweep twice", run("--sweep itq.iterations 5 --sweep itq.scaling center", "itq"), "at once"),
+    bad("sweep of a data set that is not in the run", run("--sweep nus.imbalance paper"), "not among --datasets"),
+    bad("sweep of an unknown parameter of a data set", f"{MINIATURE} imagenet.skew paper", "no parameter 'skew'"),
+    *(bad(f"sweep of a data set over {value}", f"{MINIATURE} imagenet.imbalance balanced {value}", "imbalance")
+      for value in ("5", "x", "exponential:0", "exponential:nan", "balanced:2", "null", "[1]")),
+    bad("sweep of where data lie", f"{MINIATURE} imagenet.data_root x", "--data-root"),
+    bad("option of where data lie", run("--option features.data_root=x"), "--data-root"),
+    fine("sweep of a data set", f"{MINIATURE} imagenet.imbalance balanced paper balanced", "2 cells"),
+    fine("sweep of a data set by other values", f"{MINIATURE} imagenet.imbalance balanced groups", "3 cells"),
     bad("tuned that is not there", run("--tuned t.json"), "t.json"),
     bad("tuned that is a folder", run("--tuned t.json"), "t.json", folder("t.json")),
     bad("tuned below a file", run("--tuned x.npz/t.json"), "x.npz/t.json"),

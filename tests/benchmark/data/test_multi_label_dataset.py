@@ -11,6 +11,7 @@ from PIL import Image
 
 from benchmark.contracts import DatasetInfo
 from benchmark.data.data_root import Piece
+from benchmark.data.hashing import file_hash
 from benchmark.data.multi_label_dataset import MultiLabelDataset, OfficialImages
 from benchmark.errors import UsageError
 
@@ -119,3 +120,20 @@ def test_without_a_database_list_the_training_list_stands_in_for_an_audit_only(r
     assert splits.notes[0].startswith("no database list")
     with pytest.raises(UsageError, match=r"no database list; expected database\.txt"):
         dataset.check()
+
+
+def test_published_lists_that_are_known_have_names(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such lists are columns of 0 and 1; whose they are is known of the very files that were looked at."""
+    labels = "\n".join(f"/far/{number}.png 1 0 1 0" for number in range(20))
+    for name, end in (("train", ""), ("test", "\n"), ("database", "\n\n")):
+        (root / f"{name}.txt").write_text(labels + end)
+    names = ("apple", "bird", "cat", "dog")
+    monkeypatch.setattr(Official, "listed_names", names)
+    assert Official(None, root).splits.class_names is None
+    known = [file_hash(root / name) for name in ("train.txt", "test.txt")]
+    monkeypatch.setattr(Official, "named_lists", known[:1])
+    assert Official(None, root).splits.class_names is None
+    monkeypatch.setattr(Official, "named_lists", known)
+    assert Official(None, root).splits.class_names == names
+    (root / "classes.txt").write_text("w\nx\ny\nz\n")
+    assert Official(None, root).splits.class_names == ["w", "x", "y", "z"]

@@ -12,7 +12,7 @@ import pytest
 
 from benchmark import UsageError
 from benchmark.execution.grid import Cell, cells, changed_parameters, choose_datasets, make_grid
-from benchmark.registry import get_method
+from benchmark.registry import get_method, load_plugin
 
 
 def grid_cells(tiny: Path, methods: list[str], bits: Any = (8,), seeds: Any = (0,), **more: Any) -> list[Cell]:
@@ -120,3 +120,66 @@ def test_cells_on_data_sets_of_one_name_are_told_apart_by_everything_but_their_k
     (single,) = cells(make_grid(alone, ["itq"], [8], [0], "quick"))
     assert single.label == "itq feats 8 bits seed 0"
     assert single.parts == found[0].parts  # who else is in a run changes no key
+
+
+def swept(values: list[Any], *datasets: str) -> list[Cell]:
+    choices = choose_datasets(datasets or ["imagenet"])
+    return cells(make_grid(choices, ["lsh", "itq"], [8], [0], "quick", sweep=("imagenet", "imbalance", values)))
+
+
+def test_a_swept_data_set_is_several_and_every_method_runs_on_each() -> None:
+    found = swept(["balanced", "exponential:10", "balanced"])
+    assert [cell.label for cell in found] == [
+        f"{method} imagenet-mini{value} 8 bits seed 0"
+        for value in (" imbalance=balanced", " imbalance=exponential:10", "")
+        for method in ("lsh", "itq")
+    ]
+    assert len({cell.identity["protocol"] for cell in found}) == 3
+    assert len({cell.parts["dataset"]["revision"] for cell in found}) == 3
+    assert [dict(cell.asked["options"]) for cell in found[::2]] == [
+        {"imbalance": "balanced"}, {"imbalance": "exponential:10"}, {},
+    ]  # fmt: skip
+
+
+def test_a_value_that_is_the_default_is_the_data_set_as_it_is() -> None:
+    plain = cells(make_grid(choose_datasets(["imagenet"]), ["lsh", "itq"], [8], [0], "quick"))
+    both = swept(["balanced", "paper"])
+    assert [one.parts for one in both[2:]] == [one.parts for one in plain]
+    assert [one.asked for one in both[2:]] == [one.asked for one in plain]
+
+
+def test_other_data_sets_of_the_run_stay_as_they_are() -> None:
+    labels = [cell.choice.label for cell in swept(["balanced"], "imagenet", "nus")]
+    assert labels[::2] == ["imagenet-mini imbalance=balanced", "imagenet-mini", "nus-mini"]
+
+
+@pytest.mark.parametrize(
+    ("sweep", "told"),
+    [
+        (("nus", "imbalance", ["paper"]), "'nus' is not among --datasets"),
+        (("imagenet", "skew", ["paper"]), "imagenet.skew paper: dataset 'imagenet' has no parameter 'skew'"),
+        (("imagenet", "imbalance", ["paper", "steep"]), "imagenet.imbalance steep: .*expected paper"),
+        (("imagenet", "imbalance", [3]), "expected a word"),
+    ],
+)
+def test_a_sweep_that_a_data_set_refuses_is_told_before_there_are_cells(sweep: Any, told: str) -> None:
+    with pytest.raises(UsageError, match=f"--sweep .*{told}"):
+        make_grid(choose_datasets(["imagenet"]), ["lsh"], [8], [0], "quick", sweep=sweep)
+
+
+def test_variations_that_their_protocol_does_not_name_are_cells_of_their_own(tmp_path: Path) -> None:
+    """A data set of somebody's need not say in its protocol what it was asked for with."""
+    file = tmp_path / "silent.py"
+    file.write_text(
+        "import numpy as np\nfrom benchmark import Split, Splits, register_dataset\n"
+        "@register_dataset('silent', title='Silent')\n"
+        "class Silent:\n"
+        "    name, title, protocol, map_cutoff, miniature, backbone = 'silent', 'Silent', 'made', 5, False, None\n"
+        "    def __init__(self, argument=None, data_root=None, *, width=4):\n        self.width = width\n"
+        "    revision = property(lambda self: f'width {self.width}')\n"
+        "    def check(self):\n        pass\n"
+        "    def load(self):\n        raise NotImplementedError\n"
+    )
+    load_plugin(file)
+    grid = make_grid(choose_datasets(["silent"]), ["lsh"], [8], [0], "quick", sweep=("silent", "width", [4, 8, 16]))
+    assert sorted(cell.parts["dataset"]["revision"] for cell in cells(grid)) == ["width 16", "width 4", "width 8"]

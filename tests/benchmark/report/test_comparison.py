@@ -73,18 +73,35 @@ def test_other_weights_are_compared_only_where_there_are_no_like_ones(synthetic,
     assert only.b == like.metrics["map"]
 
 
-def test_a_miniature_is_never_subtracted_from_the_paper(synthetic) -> None:
+def test_a_miniature_is_never_set_against_the_paper(synthetic) -> None:
     synthetic.cell("dph", "imagenet-mini", 64)
-    (only,) = compare_published(synthetic.store)
-    assert only.b == 0.5492
-    assert only.difference is None
-    assert "miniature" in only.reason
+    found, apart = compare_published(synthetic.store)
+    assert found == []
+    assert apart == ["ImageNet-mini (miniature), dph: a miniature is never set against published numbers"]
 
 
-def test_the_real_protocol_is_subtracted(synthetic) -> None:
-    synthetic.published_cell("dph", "imagenet", 32)
-    (only,) = compare_published(synthetic.store)
-    assert only.difference == pytest.approx(0.4803 - only.a)
+def test_the_real_protocol_is_subtracted_and_the_others_are_told(synthetic) -> None:
+    synthetic.published_cell("dph", "imagenet", 64)
+    synthetic.published_cell("dsh", "imagenet", 64)
+    synthetic.published_cell("orthohash", "imagenet", 64)
+    found, apart = compare_published(synthetic.store)
+    assert [one.method for one in found] == ["dph", "dsh"]
+    assert found[0].difference == pytest.approx(0.5492 - found[0].a)
+    assert "Deep Priority Hashing" in found[0].note
+    assert "printed as 0.5492 in Table 1 and 0.5592 in Table 3" in found[0].note
+    assert any("published for vgg16, this is alexnet" in line and line.startswith("imagenet, dph:") for line in apart)
+    assert "imagenet, orthohash: no number is published at 64 bits" in apart
+
+
+def test_another_protocol_is_told_and_not_subtracted(synthetic) -> None:
+    metrics = synthetic.published_cell("dph", "imagenet", 32).metrics
+    synthetic.cell("dph", "coco", 32, metrics=metrics | {"k": 100}, protocol="drawn", backbone="")
+    found, apart = compare_published(synthetic.store)
+    assert len(found) == 1
+    told = [line for line in apart if line.startswith("coco")]
+    assert len(told) == 2  # the paper prints it twice
+    words = "published for alexnet, this is features; protocol published lists, here drawn; k 5000, here 100"
+    assert all(words in line for line in told)
 
 
 def test_seeds_are_averaged_before_the_paper_is_subtracted(synthetic) -> None:
@@ -94,7 +111,7 @@ def test_seeds_are_averaged_before_the_paper_is_subtracted(synthetic) -> None:
         record.cell["seed"], record.metrics["map"] = seed, 0.4 + seed / 10
         synthetic.store.commit(record, None)
         scores.append(record.metrics["map"])
-    (only,) = compare_published(synthetic.store)
+    (only,), _ = compare_published(synthetic.store)
     assert only.a == pytest.approx(sum(scores) / 3)
     assert only.seed is None
 

@@ -99,6 +99,7 @@ def examples(title: str) -> list[Drawing]:
     labels: dict[str, Any] = {"xlabel": title, "ylabel": title}
     rows = pd.DataFrame({"method": "itq", "title": title, "x": [16.0, 32.0], "y": [0.1, 0.2], "std": None})
     swept = rows.assign(dataset=title, default=[True, False], std=0.1)
+    one_panel = labels | {"log": True, "wide": False, "ticks": [title, title]}
     codes = np.random.default_rng(0).integers(0, 256, (40, 2), dtype=np.uint8)
     images = {"q": np.zeros((4, 4, 3), np.uint8)}
     query = {"image": "q", "name": title, "rows": [{"title": title, "items": ["q"], "hits": [True]}]}
@@ -112,6 +113,8 @@ def examples(title: str) -> list[Drawing]:
         Drawing("radius", "radius", title, "", rows.assign(empty_ball_share=0.5), labels),
         Drawing("strip", "strip", title, "", strip, {"panels": panels}),
         Drawing("sensitivity", "sensitivity", title, "", swept, labels | {"log": True}),
+        Drawing("swept", "swept_data", title, "", rows.assign(bits=16), one_panel),
+        Drawing("swept2", "swept_data", title, "", rows.assign(bits=[16, 32]), one_panel | {"wide": True, "ticks": []}),
         Drawing("scatter", "scatter", title, "", pd.DataFrame(), embedded),
         Drawing("training", "training", title, "", rows.assign(loss=1.0, gradient_norm=[1.0, 2.0])),
         Drawing("classes", "classes", title, "", dots, labels | {"dots": ["itq"], "log": True}),

@@ -9,8 +9,8 @@ import pytest
 
 from benchmark.registry import get_method
 from benchmark.report.record_frame import record_frame
-from benchmark.report.sensitivity_figures import default_value, sensitivity_figures
-from benchmark.report.sheets import sheets
+from benchmark.report.sensitivity_figures import dataset_figures, default_value, sensitivity_figures
+from benchmark.report.sheets import defaults, sheets
 
 
 def drawings_of(synthetic: Any) -> list[Any]:
@@ -67,3 +67,58 @@ def test_a_method_that_is_not_at_hand_has_no_default() -> None:
     assert default_value("nobody", "gamma") is None
     assert default_value("dph", "nothing") is None
     assert default_value("dph", "gamma") == float(get_method("dph").info.parameters["gamma"])
+
+
+# --- of data sets ------------------------------------------------------------------------------------------
+
+
+def on_variation(synthetic: Any, method: str, bits: int, value: str = "", **changes: Any) -> float:
+    options = {"imbalance": value} if value else {}
+    counts = {"": [30, 3], "balanced": [11, 11]}[value]
+    audit = synthetic.audit()
+    audit["parts"]["train"] |= {"class_counts": counts, "rows": sum(counts)}
+    more = {"revision": f"rev {value}", "protocol": f"imbalance {value}"} if value else {}
+    asked = {"dataset": "imagenet", "options": options}
+    record = synthetic.cell(method, "imagenet-mini", bits, asked=asked, audit=audit, **more, **changes)
+    return float(record.metrics["map"])
+
+
+def data_drawings(synthetic: Any) -> list[Any]:
+    (sheet,) = sheets(record_frame(synthetic.store.records()))
+    return dataset_figures(defaults(sheet))
+
+
+def test_a_swept_data_set_is_a_line_per_method_and_a_panel_per_length(synthetic) -> None:
+    scores: dict[tuple[Any, ...], list[float]] = {}
+    for bits in (16, 32):
+        for method in ("itq", "dph"):
+            for value in ("", "balanced"):
+                for seed in range(2):
+                    made = on_variation(synthetic, method, bits, value, seed=seed)
+                    scores.setdefault((bits, method, value or "paper"), []).append(made)
+    (only,) = data_drawings(synthetic)
+    assert only.kind == "swept_data"
+    assert only.options["ticks"] == ["balanced", "paper"]
+    rows = {(row.bits, row.method, row.value): row for row in only.data.itertuples()}
+    assert set(rows) == set(scores)
+    for key, row in rows.items():
+        assert row.y == pytest.approx(np.mean(scores[key]))
+        assert row.std == pytest.approx(np.std(scores[key], ddof=1))
+        assert row.x == ["balanced", "paper"].index(key[2])
+    assert "against imbalance of ImageNet-mini (miniature" in only.title
+    assert "@ 16 and 32 bits" in only.title
+
+
+def test_the_note_tells_skew_and_settings_of_each_value(synthetic) -> None:
+    on_variation(synthetic, "itq", 16)
+    on_variation(synthetic, "itq", 16, "balanced", settings="defaults")
+    (only,) = data_drawings(synthetic)
+    assert "balanced 11:11 of 22; paper 30:3 of 33" in only.note
+    assert "as shipped (paper)" in only.note
+    assert "not tuned for this data (balanced)" in only.note
+
+
+def test_failed_variations_and_changed_methods_draw_no_line(synthetic) -> None:
+    on_variation(synthetic, "itq", 16)
+    on_variation(synthetic, "itq", 16, "balanced", status="failed", error={"message": "x"})
+    assert data_drawings(synthetic) == []

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from benchmark import get_dataset
+from benchmark import UsageError, get_dataset
 from benchmark.contracts import Splits
 from benchmark.data.miniature import Miniature
 
@@ -61,3 +61,35 @@ def test_another_protocol_or_name_is_another_revision() -> None:
     named.name = "other"
     assert len({plain.revision, changed().revision, named.revision}) == 3
     assert type("Same", (type(plain),), {})().revision == plain.revision
+
+
+def training_sizes(splits: Splits) -> np.ndarray:
+    return np.asarray(splits.train.labels).sum(axis=0)
+
+
+def test_its_own_skew_by_name_is_what_it_is_without() -> None:
+    plain, named = get_dataset("imagenet-mini"), get_dataset("imagenet-mini", imbalance="paper")
+    assert (plain.revision, plain.protocol, plain.title) == (named.revision, named.protocol, named.title)
+    assert plain.protocol == "miniature"
+
+
+@pytest.mark.parametrize(("imbalance", "ratio"), [("balanced", 31 / 30), ("exponential:10", 10)])
+def test_another_imbalance_trains_on_other_rows_of_the_same_database(imbalance: str, ratio: float) -> None:
+    plain, other = get_dataset("imagenet-mini"), get_dataset("imagenet-mini", imbalance=imbalance)
+    assert len({plain.revision, other.revision, get_dataset("imagenet-mini", imbalance="groups").revision}) == 3
+    assert plain.protocol != other.protocol
+    assert plain.title in other.title
+    mine, its = plain.load(), other.load()
+    for part in ("query", "database"):
+        assert list(mine.parts()[part].ids) == list(its.parts()[part].ids)
+    assert (mine.database.images[7] == its.database.images[7]).all()
+    assert set(its.train.ids) <= set(its.database.ids)
+    assert len(set(its.train.ids)) == len(its.train) == len(mine.train)
+    sizes = training_sizes(its)
+    assert sizes.max() / sizes.min() == pytest.approx(ratio, rel=0.05)
+
+
+@pytest.mark.parametrize("value", ["steep", "exponential:0", "", 3, None, ["balanced"]])
+def test_an_imbalance_that_nobody_knows_is_refused(value: object) -> None:
+    with pytest.raises(UsageError, match="imbalance"):
+        get_dataset("imagenet-mini", imbalance=value).check()
