@@ -210,10 +210,15 @@ def map_table(sheet: Sheet, stored: StoredArrays, *, name: str, title: str) -> T
 
 
 def group_table(sheet: Sheet, stored: StoredArrays, *, name: str) -> Table | None:
-    """MAP of head, middle and tail classes: what the paper argues about and does not show."""
-    cells = scored(sheet.cells)
-    if not any(f"map_{group}" in cells and cells[f"map_{group}"].notna().any() for group in GROUPS):
+    """MAP of head, middle and tail classes, of data sets that have them: what the paper argues about and does not
+    show."""
+    known = [f"map_{group}" for group in GROUPS if f"map_{group}" in sheet.cells]
+    skewed = sheet.cells[known].notna().any(axis=1).groupby(sheet.cells["dataset_label"]).transform("any")
+    if not skewed.any():
         return None
+    left_out = [dataset.label for dataset in sheet.only(~skewed).datasets()]
+    sheet = sheet.only(skewed)
+    cells = scored(sheet.cells)
     rows, digits = methods(cells), _digits(sheet)
     columns, blocks, chance = [Column("Method", numeric=False)], [], [text("Chance")]
     for dataset in sheet.datasets():
@@ -227,6 +232,7 @@ def group_table(sheet: Sheet, stored: StoredArrays, *, name: str) -> Table | Non
             chance.append(number(by_chance.get(group), digits))
     body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]
     note = f"Mean over the classes of each group, by frequency among training images; {at_bits(sheet)}."
+    note += f" Without groups, as their classes are about equally frequent: {', '.join(left_out)}." if left_out else ""
     title = sheet.titled(f"{map_at(cells)} of head, middle and tail classes")
     return Table(name, title, f"{note} {caption(sheet)} {BOLD}", columns, [*body, chance], foot=1)
 

@@ -179,6 +179,18 @@ def test_group_chance_is_the_mean_over_the_groups_classes(rendered: Path) -> Non
     assert 1 / 12 < float(chance["ImageNet-mini (miniature) Head"]) < 2 / 12
 
 
+def test_a_balanced_data_set_has_no_groups_and_says_so(synthetic, undrawn, tmp_path: Path) -> None:
+    """A dash for "not run" would be untrue."""
+    skewed = synthetic.cell("itq", "nus-mini", 16)
+    flat = {name: value for name, value in skewed.metrics.items() if name != "map_groups"}
+    synthetic.cell("itq", "imagenet-mini", 16, metrics=flat)
+    render(synthetic.store, tmp_path)
+    table = (tmp_path / "tables/groups-quick-mini-cnn.md").read_text()
+    assert "Without groups, as their classes are about equally frequent: ImageNet-mini (miniature)." in table
+    assert "not run" not in table
+    assert "ImageNet" not in table.splitlines()[2]
+
+
 def test_captions_are_true_of_two_seeds(synthetic, undrawn, tmp_path: Path) -> None:
     """A11: spreads are spoken of where they are printed, and a cell of fewer seeds says so."""
     for seed in (0, 1):
