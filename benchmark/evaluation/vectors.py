@@ -20,6 +20,7 @@ from benchmark.evaluation.ties import CHUNK, Crossing, Levels
 
 PAIRS = 2**24  # of a query and an item, at a time
 ROWS = 8192  # of the database, at a time
+STEPS = 2**23  # of the cosine from 0 to 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +70,8 @@ def _levels(relevant: np.ndarray, starts: np.ndarray) -> Levels:
 def count_vectors(query: Any, database: Any, query_labels: np.ndarray, database_labels: np.ndarray) -> CosineCounts:
     """Rank all items for every query by cosine; a vector of length 0 has cosine 0 with all.
 
-    query, database: (n, d) finite numbers; query_labels, database_labels: multi-hot, of the same classes. Cosines that
-    agree as float32 are equal: how a product is rounded depends on a row's place, and must not part the same vectors.
+    query, database: (n, d) finite numbers; query_labels, database_labels: multi-hot, of the same classes. Cosines are
+    whole multiples of 1e-7 or so: how a product is rounded depends on a row's place, and must not part equal vectors.
     """
     rows = [_checked(vectors, name) for vectors, name in ((query, "query"), (database, "database"))]
     if rows[0].shape[1] != rows[1].shape[1]:
@@ -103,9 +104,10 @@ def _shared(query_labels: np.ndarray, database_labels: np.ndarray) -> np.ndarray
 
 def _ranked(query: np.ndarray, database: np.ndarray, relevant: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Packed places and level starts of some queries, and how many items are relevant to each."""
-    directions, cosine = _directions(query), np.empty((len(query), len(database)), np.float32)
+    directions, cosine = _directions(query), np.empty((len(query), len(database)), np.int32)
     for first in range(0, len(database), ROWS):
-        cosine[:, first : first + ROWS] = directions @ _directions(database[first : first + ROWS]).T
+        product = directions @ _directions(database[first : first + ROWS]).T
+        cosine[:, first : first + ROWS] = np.rint(STEPS * product)
     starts = np.ones(cosine.shape, bool)
     for row, values in enumerate(cosine):
         order = np.argsort(-values, kind="stable")
