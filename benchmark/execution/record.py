@@ -27,7 +27,7 @@ METRICS = {
     "map_groups": "mean over the classes of each group (head, middle, tail) of their MAP@k",
     "precision_at_radius_2": "mean precision within Hamming distance 2, an empty ball counting 0; None for vectors",
     "empty_ball_share": "queries whose ball of radius 2 is empty, as part of all; None for vectors",
-    "stored_bits": "bits that an item takes where vectors were ranked; else as many as the cell has",
+    "stored_bits": "bits that an item takes: those of its code, or 32 for each number of a vector",
     "chance_map": "MAP@k of random codes",
     "queries": "queries that were scored",
     "skipped_queries": "queries without any relevant item in the database",

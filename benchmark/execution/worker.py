@@ -293,10 +293,9 @@ def _score(
         # Ties in the order of the list files, as the literature's scripts have it.
         "map_stable": stable.map,
         "map_macro": scores.macro_map,
+        "stored_bits": codes["database"].shape[1] * (1 if info.ranks == "codes" else 32),
         "map_groups": {name: value for name, value in by_group.items() if np.isfinite(value)},
     }
-    if info.ranks == "vectors":
-        outcome.record.metrics["stored_bits"] = 32 * codes["database"].shape[1]
     outcome.payload = payload(codes if info.ranks == "codes" else {}, scores)
 
 
