@@ -15,7 +15,7 @@ from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
 from benchmark.evaluation.counting import count
 from benchmark.evaluation.metrics import evaluate, score_counts
 from benchmark.registry import get_dataset, get_method, register_dataset, register_method
-from benchmark.similarity import Degrees, LabelSimilarity, PairSimilarity, Similarity
+from benchmark.similarity import Degrees, LabelSimilarity, PairSimilarity, Similarity, TripletList
 
 if TYPE_CHECKING:
     from benchmark.interface import Results, results, run
@@ -33,6 +33,7 @@ __all__ = [
     "Split",
     "Splits",
     "TrainingFailed",
+    "TripletList",
     "UsageError",
     "as_multi_hot",
     "check_dataset",

@@ -21,7 +21,12 @@ from benchmark.contracts import Family, MethodInfo, Parameter
 
 DIFFERS = "Differs:"
 SEEN_INPUT = {"images": "images (where there are none, features)"}
-SEEN_NEEDS = {"nothing": "no labels", "similarity": "which pairs are similar", "labels": "class labels"}
+SEEN_NEEDS = {
+    "nothing": "no labels",
+    "similarity": "which pairs are similar",
+    "triplets": "triplets, i more like j than like k",
+    "labels": "class labels",
+}
 COLUMNS = ("name", "title", "year", "family", "needs", "in a line")
 MARKDOWN = re.compile(r"([\\`*_\[\]<>|$~])")  # what means something there
 REMADE = "python run_all.py list --markdown docs/methods.md"

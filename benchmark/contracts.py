@@ -18,11 +18,12 @@ from benchmark.labels import as_multi_hot
 from benchmark.parameters import Parameter as Parameter
 from benchmark.parameters import checked_value as checked_value
 from benchmark.parameters import parameter as parameter
-from benchmark.similarity import Degrees, LabelSimilarity, PairSimilarity, Similarity
+from benchmark.similarity import Degrees, LabelSimilarity, PairSimilarity, Similarity, TripletList
 
 Family = Literal["data-independent", "unsupervised", "supervised", "deep", "control"]
 Input = Literal["features", "images"]
-Needs = Literal["nothing", "similarity", "labels"]
+Needs = Literal["nothing", "triplets", "similarity", "labels"]
+Ranks = Literal["codes", "vectors"]
 
 
 class Images(Protocol):
@@ -97,7 +98,7 @@ class PairsOnly:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows of one part of a data set: any of features, images, labels, similarity, and the rows' names.
+    """Rows of one part of a data set: any of features, images, labels, similarity, triplets, and the rows' names.
 
     `labels` may be given as class numbers and is kept as multi-hot bool. Where labels are given and similarity is
     not, similarity is "shares a label". Where both features and images are given, methods on features get the
@@ -109,6 +110,7 @@ class Split:
     labels: np.ndarray | None = None
     similarity: Similarity | None = None
     ids: Sequence[str] | None = None
+    triplets: TripletList | None = None
 
     def __post_init__(self) -> None:
         if self.labels is not None:
@@ -124,7 +126,7 @@ class Split:
             raise UsageError(f"split: features have {np.ndim(self.features)} dimensions, expected (n, d)")
 
     def _parts(self) -> dict[str, Any]:
-        names = ("features", "images", "labels", "similarity", "ids")
+        names = ("features", "images", "labels", "similarity", "ids", "triplets")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def __len__(self) -> int:
@@ -143,6 +145,7 @@ class Split:
             images=images if images is None or isinstance(images, PixelsOnly) else PixelsOnly(images),
             labels=self.labels if needs == "labels" else None,
             similarity=self._shown_similarity(needs),
+            triplets=self.triplets if needs == "triplets" else None,
         )
 
     def _shown_similarity(self, needs: Needs) -> Similarity | None:
@@ -172,6 +175,7 @@ class Split:
             labels=None if self.labels is None else self.labels[indices],
             similarity=None if self.similarity is None else self.similarity.take(indices),
             ids=None if self.ids is None else [self.ids[i] for i in indices],
+            triplets=None if self.triplets is None else self.triplets.take(indices),
         )
 
     def with_features(self, features: np.ndarray) -> Split:
@@ -209,6 +213,18 @@ class MethodInfo:
     declared: Mapping[str, Parameter] = field(default_factory=dict)  # the same with types, search values and docs
     takes_training: bool = False  # whether the constructor has the keyword `training`
     entry: str | None = None  # `module:name` to import it by, where it came with a package
+    labels_at_encode: bool = False  # whether it sees the labels of the rows that it encodes; controls only
+    ranks: Ranks = "codes"  # "vectors": `embed` in place of `encode`, compared by their cosine; controls only
+
+    @property
+    def coding(self) -> str:
+        """The call that makes of rows what is ranked."""
+        return "embed" if self.ranks == "vectors" else "encode"
+
+    @property
+    def needs_at_encode(self) -> Needs:
+        """What that call sees besides features or images."""
+        return "labels" if self.labels_at_encode else "nothing"
 
 
 @dataclass(frozen=True)

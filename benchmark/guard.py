@@ -1,7 +1,8 @@
 """What the framework promises around every method; registration puts it there, so that no author has to.
 
 - `fit` and `encode` see what the method declared and no more, in arrays that cannot be written to;
-- `encode` before `fit` is an error that says so, and codes that are not -1 and +1 are one, too;
+- `encode` before `fit` is an error that says so, and codes that are not -1 and +1 are one, too; a control that ranks
+  by vectors has `embed` in place of `encode`, and vectors that are not finite numbers are an error;
 - data that lack what the method declared are declined with the reason, and refused by `fit`;
 - a method that names a `thread_limit` gets no more threads than that, in numpy's libraries and in torch.
 
@@ -32,9 +33,10 @@ _inside: ContextVar[frozenset[int]] = ContextVar("inside", default=frozenset()) 
 
 def guard(cls: type) -> None:
     """Put the promises around a registered class and around every subclass it will have."""
-    for name, around in (("fit", _fit), ("encode", _encode)):
+    coding: str = cls.info.coding  # type: ignore[attr-defined]
+    for name, around in (("fit", _fit), (coding, _encode)):
         if not callable(getattr(cls, name, None)):
-            raise UsageError(f"class {cls.__qualname__} has no {name}: a method needs fit(train) and encode(split)")
+            raise UsageError(f"class {cls.__qualname__} has no {name}: a method needs fit(train) and {coding}(split)")
         if not hasattr(getattr(cls, name), "guarded"):
             setattr(cls, name, _marked(around(_written(cls, name))))
     if not isinstance(_found(cls, "unsupported"), _Unsupported):
@@ -111,15 +113,17 @@ def _encode(written: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def guarded_encode(written: Callable[..., Any], method: Any, split: Split) -> Any:
-    """What stands around the author's `encode`."""
+    """What stands around the author's `encode` or `embed`."""
     if id(method) in _inside.get():
         return written(method, split)
     info: MethodInfo = method.info
     if not getattr(method, FITTED, not hasattr(method, "__dict__")):
-        raise UsageError(f"{info.name}: encode was called before fit; call fit(train) first")
-    shown = shown_to(info, split, "nothing")
+        raise UsageError(f"{info.name}: {info.coding} was called before fit; call fit(train) first")
+    shown = shown_to(info, split, info.needs_at_encode)
     with _under_way(method):
         codes = written(method, shown)
+    if info.ranks == "vectors":
+        return checked_vectors(info.name, codes, len(split))
     return checked_codes(info.name, codes, getattr(method, "bits", None), len(split))
 
 
@@ -152,6 +156,18 @@ def checked_codes(name: str, codes: Any, bits: int | None, rows: int) -> np.ndar
     return parts[0] if len(parts) == 1 else np.hstack(parts)
 
 
+def checked_vectors(name: str, vectors: Any, rows: int) -> np.ndarray:
+    """(rows, columns) float32, all finite, of any number of columns."""
+    array = np.asarray(vectors)
+    if array.ndim != 2 or len(array) != rows or not array.shape[1] or array.dtype.kind not in "fiu":
+        given = "None" if vectors is None else f"{array.dtype} of shape {array.shape}"
+        raise InvalidCodes(f"{name}: embed returned {given}, expected numbers of shape ({rows}, columns)")
+    if not np.isfinite(array).all():
+        row = int(np.argmin(np.isfinite(array).all(axis=1)))
+        raise InvalidCodes(f"{name}: embed returned NaN or infinity in row {row}, expected finite numbers")
+    return array.astype(np.float32, copy=False)
+
+
 # What a method is shown
 
 
@@ -178,12 +194,22 @@ def _read_only(array: Any) -> Any:
 def missing(info: MethodInfo, train: Split) -> str | None:
     """Why these training rows lack what the method declared; None where nothing is missing."""
     if info.needs == "labels" and train.labels is None:
-        has = "similar pairs only" if train.similarity is not None else "none"
+        has = (
+            "similar pairs only"
+            if train.similarity is not None
+            else "triplets only"
+            if train.triplets is not None
+            else "none"
+        )
         return f"learns from class labels, but the training split has {has}"
     if info.needs == "labels" and train.labels is not None and not train.labels.any():
         return "learns from class labels, but no training row has one"
+    if info.needs == "similarity" and train.similarity is None and train.triplets is not None:
+        return "learns from similar and dissimilar pairs, but the training split has triplets only"
     if info.needs == "similarity" and train.similarity is None:
         return "no similarity to learn from: the training split has neither labels nor a pair list"
+    if info.needs == "triplets" and train.similarity is None and train.triplets is None:
+        return "no similarity to learn from: the training split has neither labels nor a list of pairs or triplets"
     return None
 
 

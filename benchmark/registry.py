@@ -24,7 +24,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, cast, get_args
 
-from benchmark.contracts import DatasetInfo, Family, HashDataset, HashMethod, Input, MethodInfo, Needs
+from benchmark.contracts import DatasetInfo, Family, HashDataset, HashMethod, Input, MethodInfo, Needs, Ranks
 from benchmark.errors import UsageError
 from benchmark.guard import guard
 from benchmark.parameters import give_constructor, parameters_of, takes_training
@@ -247,14 +247,19 @@ def register_method(
     needs: Needs | None = None,
     paper: str | None = None,
     groups: tuple[str, ...] = (),
+    labels_at_encode: bool = False,
+    ranks: Ranks = "codes",
 ) -> Callable[[T], T]:
     """Class decorator: make a hashing method known under `name`. See `HashMethod` for what the class must offer.
 
-    `input` is "features" (the default) or "images"; `needs` is "nothing" (the default), "similarity" or "labels":
-    what is not declared is withheld. `family` is by default "supervised" or "unsupervised", as `needs` has it;
-    `paper` is a short citation, `groups` are words that stand for several methods (`--methods paper`). A class that it
-    derives from may have settled all but these: as attributes of these names (`PairwiseMethod`), or by being
+    `input` is "features" (the default) or "images"; `needs` is "nothing" (the default), "triplets", "similarity" or
+    "labels": what is not declared is withheld. `family` is by default "supervised" or "unsupervised", as `needs` has
+    it; `paper` is a short citation, `groups` are words that stand for several methods (`--methods paper`). A class that
+    it derives from may have settled all but these: as attributes of these names (`PairwiseMethod`), or by being
     registered. What the framework keeps around the class is told in `guard.py`.
+
+    Two more are for a `family` of "control" alone: with `labels_at_encode` it sees the labels of the rows that it
+    encodes, with `ranks="vectors"` it has `embed(split)`, real-valued rows that are ranked by cosine, for `encode`.
     """
     given = {"family": family, "input": input, "needs": needs, "paper": paper}
 
@@ -271,11 +276,22 @@ def register_method(
             _one_of(name, "needs", needed, Needs),
             told["paper"] or "",
             groups=groups,
+            labels_at_encode=labels_at_encode,
+            ranks=_one_of(name, "ranks", ranks, Ranks),
         )
+        _refuse_controls_rights(info)
         _add_method(cls, info)
         return cls
 
     return register
+
+
+def _refuse_controls_rights(info: MethodInfo) -> None:
+    """What would make a method no method: only a control, which nothing is compared with, may have it."""
+    asked = [f"ranks={info.ranks!r}"] if info.ranks != "codes" else []
+    asked += ["labels_at_encode=True"] if info.labels_at_encode else []
+    if asked and info.family != "control":
+        raise UsageError(f"method '{info.name}': {asked[0]} is for family='control', not for '{info.family}'")
 
 
 def _add_method(cls: Any, info: MethodInfo) -> None:

@@ -1,8 +1,9 @@
-"""Pairwise similarity, first class because the paper's method learns from pairs alone.
+"""Pairwise similarity, first class because the paper's method learns from pairs alone; and relative similarity.
 
-Two sources: multi-hot labels (sharing a label means similar) and an explicit list of known pairs. Both answer
+Two sources of pairs: multi-hot labels (sharing a label means similar) and an explicit list of known pairs. Both answer
 the same two questions, a block s_ij with the mask of known pairs, and the degrees of the whole training graph;
-neither ever holds a dense n x n matrix.
+neither ever holds a dense n x n matrix. Relative similarity is a list of triplets, which says of no pair that it is
+similar.
 """
 
 from __future__ import annotations
@@ -110,3 +111,35 @@ class PairSimilarity:
     def take(self, indices: np.ndarray) -> PairSimilarity:
         part = self._matrix[indices][:, indices].tocoo()
         return PairSimilarity(len(indices), np.stack([part.row, part.col], 1), part.data == 2)
+
+
+class TripletList:
+    """An explicit list of triplets (i, j, k): item i is more like j than like k. Nothing else is known."""
+
+    def __init__(self, size: int, triplets: np.ndarray) -> None:
+        triplets = np.asarray(triplets, np.int64).reshape(-1, 3)
+        if len(triplets) and (triplets.min() < 0 or triplets.max() >= size):
+            raise UsageError(f"triplet list: item {triplets.max()} named, expected 0 to {size - 1}")
+        self.triplets, self._size = triplets.view(), size
+        self.triplets.flags.writeable = False  # a method is given this very object
+
+    def __len__(self) -> int:
+        """The number of items, not of triplets."""
+        return self._size
+
+    def degrees(self) -> Degrees:
+        """A pair ij counts as similar, a pair ik as dissimilar, each once; a pair may be both."""
+        similar, dissimilar = (self._partners(self.triplets[:, [0, other]]) for other in (1, 2))
+        return Degrees(similar + dissimilar, similar, dissimilar)
+
+    def _partners(self, pairs: np.ndarray) -> np.ndarray:
+        """How many others each item meets."""
+        distinct = np.unique(np.sort(pairs, axis=1), axis=0)
+        return np.bincount(distinct.ravel(), minlength=self._size)
+
+    def take(self, indices: np.ndarray) -> TripletList:
+        """The triplets among the chosen items only."""
+        place = np.full(self._size, -1)
+        place[indices] = np.arange(len(indices))
+        told = place[self.triplets]
+        return TripletList(len(indices), told[(told >= 0).all(axis=1)])

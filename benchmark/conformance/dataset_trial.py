@@ -191,6 +191,8 @@ def content_digest(splits: Splits, whole: bool = False) -> str:
             digest.update("".join(digest_of(split.images[int(row)]) for row in seen).encode())
         if split.similarity is not None:
             digest.update("".join(map(digest_of, split.similarity.block(rows, rows))).encode())
+        if split.triplets is not None:
+            digest.update(digest_of(split.triplets.take(rows).triplets).encode())
     return digest.hexdigest()
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmark.conformance.fresh_process import loadable
 from benchmark.conformance.method_trial import BIT_LENGTHS, NO_FILE, MethodTrial
-from benchmark.conformance.trial_data import CLASSES, easy_data, same_rows
+from benchmark.conformance.trial_data import CLASSES, easy_data, listed_triplets, same_rows
 from benchmark.conformance.verdicts import Broken, Reason, Untested, blamed, error_text, require
 from benchmark.contracts import Split
 from benchmark.evaluation.codes import check_codes
@@ -40,8 +40,9 @@ def check_fits_on_what_it_declared(trial: MethodTrial) -> None:
     """fit works when given what was declared (`input`, `needs`), and everything else is withheld."""
     info = trial.cls.info
     _ = trial.bits  # if there is none, that is another promise's part to say
-    withheld = {"nothing": "; train.labels and train.similarity are None", "similarity": "; train.labels is None"}
-    with blamed(f"fit failed (declared: input={info.input!r}, needs={info.needs!r}{withheld.get(info.needs, '')})"):
+    withheld = "train.labels and train.similarity are None" if info.needs == "nothing" else "train.labels is None"
+    told = "" if info.needs == "labels" else f"; {withheld}"
+    with blamed(f"fit failed (declared: input={info.input!r}, needs={info.needs!r}{told})"):
         trial.fitted()
 
 
@@ -52,12 +53,14 @@ def check_fit_returns_self(trial: MethodTrial) -> None:
 
 
 def check_codes_are_plus_minus_one(trial: MethodTrial) -> None:
-    """encode returns (n, bits) codes over {-1, +1}, as int8."""
+    """encode returns (n, bits) codes over {-1, +1}, as int8; embed, where it stands for it, (n, d) float32."""
     trial.fitted()
-    with blamed("encode failed"):
+    with blamed(f"{trial.cls.info.coding} failed"):
         codes = trial.encoded()
-    check_codes(codes, bits=trial.bits, rows=len(trial.query()))
-    require(codes.dtype == np.int8, f"codes are {codes.dtype}, expected int8")
+    if trial.cls.info.ranks == "codes":
+        check_codes(codes, bits=trial.bits, rows=len(trial.query()))
+    kind = np.int8 if trial.cls.info.ranks == "codes" else np.float32
+    require(codes.dtype == kind, f"{trial.cls.info.ranks} are {codes.dtype}, expected {np.dtype(kind)}")
 
 
 def check_single_row(trial: MethodTrial) -> None:
@@ -71,29 +74,32 @@ def check_no_rows(trial: MethodTrial) -> None:
 
 
 def _require_shape(trial: MethodTrial, rows: Split) -> None:
-    trial.codes()
-    shape, expected = np.shape(trial.fitted().encode(rows)), (len(rows), trial.bits)
+    expected = (len(rows), trial.codes().shape[1])
+    shape = np.shape(trial.encode(trial.fitted(), rows))
     require(shape == expected, f"{len(rows)} rows gave codes of shape {shape}, expected {expected}")
 
 
 def check_encode_twice_is_the_same(trial: MethodTrial) -> None:
     """encode changes nothing."""
-    require(np.array_equal(trial.codes(), trial.fitted().encode(trial.query())), "encoding twice gives two results")
+    codes, again = trial.codes(), trial.encode(trial.fitted(), trial.query())
+    require(np.array_equal(codes, again), "encoding twice gives two results")
 
 
 def check_encode_ignores_batch_and_order(trial: MethodTrial) -> None:
     """A row's code depends on the row alone: not on its neighbours or its place."""
     method, codes, query = trial.fitted(), trial.codes(), trial.query()
     order = np.random.default_rng(0).permutation(len(query))
-    require(np.array_equal(method.encode(query.take(order)), codes[order]), "codes change with the order of rows")
+    turned = trial.encode(method, query.take(order))
+    require(np.array_equal(turned, codes[order]), "codes change with the order of rows")
     part = np.arange(0, len(query), 7)
-    require(np.array_equal(method.encode(trial.query().take(part)), codes[part]), "codes change with the batch")
+    few = trial.encode(method, trial.query().take(part))
+    require(np.array_equal(few, codes[part]), "codes change with the batch")
 
 
 def check_can_be_copied(trial: MethodTrial) -> None:
     """A deep copy of a fitted method encodes the same."""
     known, twin = trial.codes(), copy.deepcopy(trial.fitted())
-    require(np.array_equal(known, twin.encode(trial.query())), "a copy encodes differently")
+    require(np.array_equal(known, trial.encode(twin, trial.query())), "a copy encodes differently")
 
 
 def check_input_untouched(trial: MethodTrial) -> None:
@@ -101,7 +107,7 @@ def check_input_untouched(trial: MethodTrial) -> None:
     trial.codes()
     require(same_rows(trial.first_fit().train, trial.train()), "fit changed an array that it was given")
     query = trial.query()
-    trial.fitted().encode(query)
+    trial.encode(trial.fitted(), query)
     require(same_rows(query, trial.query()), "encode changed an array that it was given")
 
 
@@ -110,7 +116,7 @@ def check_better_than_random(trial: MethodTrial) -> Reason:
     if trial.cls.info.family == "control":
         return "a control need not be good"
     train, query = easy_data(images=trial.images)
-    found = trial.codes(), trial.fitted().encode(trial.shown(train, "nothing"))
+    found = trial.codes(), trial.fitted().encode(trial.to_encode(train))
     _require_better(found, query, train)
     return None
 
@@ -147,7 +153,7 @@ def check_instances_share_nothing(trial: MethodTrial) -> None:
     codes, told = trial.codes(), "fitting another instance changed this one; keep what is learned on self"
     _fit_others(trial)
     try:
-        encoded = trial.fitted().encode(trial.query())
+        encoded = trial.encode(trial.fitted(), trial.query())
     except Exception as error:  # what it learned of another length has another shape
         raise Broken(f"{told}: {error_text(error)}") from error
     require(np.array_equal(codes, encoded), told)
@@ -207,14 +213,15 @@ def check_every_bit_length(trial: MethodTrial) -> None:
     for bits in trial.other_lengths:
         with blamed(f"{bits} bits neither work nor are declined by unsupported(train, bits)"):
             shape = np.shape(trial.of_length(bits))
-        require(shape == (len(trial.query()), bits), f"{bits} bits give codes of shape {shape}")
+        width = bits if trial.cls.info.ranks == "codes" else trial.codes().shape[1]
+        require(shape == (len(trial.query()), width), f"{bits} bits give codes of shape {shape}")
 
 
 def check_unfitted_error(trial: MethodTrial) -> None:
     """encode before fit is an error that says so."""
     method, query = trial.built(trial.bits), trial.query()
     try:
-        method.encode(query)
+        trial.encode(method, query)
     except Exception as error:
         require("fit" in str(error).lower(), f"the error does not say to call fit first: {error!r}")
     else:
@@ -232,10 +239,24 @@ def check_images_too(trial: MethodTrial) -> Reason:
         raise Broken(f"it declared input='images', but declines images: {reason}")
     method = trial.build(trial.bits, images=True)
     method.fit(trial.shown(train))
-    codes = [method.encode(trial.shown(split, "nothing")) for split in (query, train)]
-    check_codes(codes[0], bits=trial.bits, rows=len(query))
+    codes = [trial.encode(method, trial.to_encode(split)) for split in (query, train)]
+    if trial.cls.info.ranks == "codes":
+        check_codes(codes[0], bits=trial.bits, rows=len(query))
     if trial.cls.info.family != "control":
         _require_better((codes[0], codes[1]), query, train)
+    return None
+
+
+def check_triplet_list_too(trial: MethodTrial) -> Reason:
+    """A method on triplets learns from a list of them: not only from triplets of similar and dissimilar pairs."""
+    if trial.cls.info.needs != "triplets":
+        return f"it declared needs={trial.cls.info.needs!r}"
+    train, query = easy_data(images=trial.images)
+    method = trial.build(trial.bits)
+    with blamed("fit failed on a list of triplets (train.similarity is None)"):
+        method.fit(trial.shown(listed_triplets(train)))
+    codes = [trial.encode(method, trial.to_encode(split)) for split in (query, train)]
+    _require_better((codes[0], codes[1]), query, train)
     return None
 
 
@@ -282,5 +303,6 @@ METHOD_CHECKS: tuple[MethodCheck, ...] = (
     check_every_bit_length,
     check_unfitted_error,
     check_images_too,
+    check_triplet_list_too,
     check_same_seed_same_codes_in_a_fresh_process,
 )

@@ -1,7 +1,7 @@
 """How a method is tried: fitted as few times as its promises allow, each time for all that look at it.
 
 One that keeps every promise is fitted three times in this process and twice in a fresh one; one that takes images but
-was tried on features, a fourth time here, on images:
+was tried on features, once more here, on images, and one that needs triplets, on a list of them:
 
 - the first fit, of `bits` bits, is for all that is asked of a fitted method, and the global generators are watched;
 - two further lengths are fitted by other instances: of another seed, on other rows, which are read-only;
@@ -106,15 +106,23 @@ class MethodTrial:
         """`train()` with other labels, as far as they are withheld: renamed where pairs were declared, or shuffled."""
         train, needs = easy_data(images=self.images)[0], self.cls.info.needs
         labels = train.required_labels()
-        if needs == "similarity":
+        if needs in ("similarity", "triplets"):
             labels = np.roll(labels, 1, axis=1)
         elif needs == "nothing":
             labels = np.random.default_rng(1).permutation(labels)
         return self.shown(Split(features=train.features, images=train.images, labels=labels))
 
+    def to_encode(self, split: Split) -> Split:
+        """What the runner would show of rows to encode: no labels, unless it is a control that declared them."""
+        return self.shown(split, self.cls.info.needs_at_encode)
+
     def query(self) -> Split:
-        """Rows to encode as the runner would show them: without labels."""
-        return self.shown(easy_data(images=self.images)[1], "nothing")
+        """Rows to encode."""
+        return self.to_encode(easy_data(images=self.images)[1])
+
+    def encode(self, method: Any, split: Split) -> Any:
+        """What an instance makes of rows: codes, or vectors where it ranks by those."""
+        return getattr(method, self.cls.info.coding)(split)
 
     def declined(self, bits: int, images: bool | None = None) -> Any:
         """What `unsupported` says of so many bits: the reason, or None."""
@@ -174,7 +182,7 @@ class MethodTrial:
 
         def encode() -> Any:
             with self._watched():
-                return method.encode(self.query())
+                return self.encode(method, self.query())
 
         return self._once(f"encode with {self.bits} bits", encode)
 
@@ -194,7 +202,7 @@ class MethodTrial:
         with self._watched():
             method = self.build(bits, seed=2)
             method.fit(self.shown(train))
-            return method.encode(self.shown(query, "nothing"))
+            return self.encode(method, self.to_encode(query))
 
     def of_length(self, bits: int) -> Any:
         """`other(bits)`; where that failed, it may be that the rows were read-only, so others are tried."""
@@ -231,7 +239,7 @@ class MethodTrial:
             method = self.build(self.bits)
             for train in fits:
                 method.fit(train)
-            return np.array(method.encode(self.query()))
+            return np.array(self.encode(method, self.query()))
 
     def repeated(self) -> np.ndarray:
         """What a second instance gives."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.contracts import Split
+from benchmark.similarity import TripletList
 
 CLASSES, PER_CLASS, DIMENSION, SIDE = 4, 40, 64, 32
 
@@ -40,6 +41,18 @@ def _easy_images(labels: np.ndarray, centres: np.ndarray, generator: np.random.G
     pictures[3] = ramp[None, :, None]
     noise = generator.integers(0, 80, (len(labels), SIDE, SIDE, 3))
     return Split(images=ImageArrays((pictures[labels] + noise).astype(np.uint8)), labels=labels)
+
+
+def listed_triplets(split: Split, each: int = 30) -> Split:
+    """The same rows with a list of triplets in place of labels: `each` of every row, a like and an unlike one."""
+    random, classes = np.random.default_rng(0), split.required_labels().argmax(axis=1)
+    alike = classes[:, None] == classes[None, :]
+    told = [
+        (row, random.choice(np.flatnonzero(alike[row] & (np.arange(len(split)) != row))), random.choice(unlike))
+        for row in range(len(split))
+        for unlike in [np.flatnonzero(~alike[row])] * each
+    ]
+    return Split(features=split.features, images=split.images, triplets=TripletList(len(split), np.array(told)))
 
 
 def split_arrays(split: Split) -> dict[str, np.ndarray]:

@@ -46,7 +46,7 @@ from benchmark.deep.pieces import (
     straight_through_sign,
 )
 from benchmark.deep.profile import Profile, Training, load_profile
-from benchmark.deep.samplers import PairStreams, Stream, TripletStreams, triplets
+from benchmark.deep.samplers import ListedTriplets, PairStreams, Stream, TripletStreams, triplets
 
 __all__ = [
     "CENTRE_KINDS",
@@ -56,6 +56,7 @@ __all__ = [
     "CentredMethod",
     "Codes",
     "DeepMethod",
+    "ListedTriplets",
     "PairBlock",
     "PairCounts",
     "PairGraph",

@@ -19,7 +19,7 @@ from benchmark.deep.lazy import torch
 from benchmark.deep.network_inputs import Rows
 from benchmark.deep.pieces import Codes, PairBlock, PairGraph, StoredBatch, Triplets, counts_of
 from benchmark.deep.profile import Training, load_profile
-from benchmark.deep.samplers import PairStreams, Stream, TripletStreams
+from benchmark.deep.samplers import ListedTriplets, PairStreams, Stream, TripletStreams
 from benchmark.errors import UsageError
 from benchmark.parameters import with_constructor
 from benchmark.shallow.scaling import Mode
@@ -171,15 +171,20 @@ class StoredMethod(DeepMethod):
 class TripletMethod(DeepMethod):
     """A method that learns from triplets, i more like j than like k: supply `loss`, and it is done."""
 
+    needs: ClassVar[Needs] = "triplets"
+
     triplets: int = parameter(2048, least=1, doc="most of them in a batch")
 
     def loss(self, codes: Codes, triplets: Triplets, step: int) -> torch.Tensor:
         """The loss of the triplets that were drawn between the two streams of a batch."""
         raise NotImplementedError
 
-    def triplet_source(self, train: Split) -> TripletStreams:
-        """Where triplets come from: drawn from pairs, unless a method knows better."""
-        return TripletStreams(train.required_similarity(), self.training.batch, self.triplets, self.seed)
+    def triplet_source(self, train: Split) -> TripletStreams | ListedTriplets:
+        """Where triplets come from: a list of them where there is one, else drawn from pairs."""
+        sizes = self.training.batch, self.triplets, self.seed
+        if train.triplets is not None:
+            return ListedTriplets(train.triplets, *sizes)
+        return TripletStreams(train.required_similarity(), *sizes)
 
     def prepare(self, train: Split) -> None:
         self._source = self.triplet_source(train)

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmark.errors import UsageError
 from benchmark.seeds import generator
-from benchmark.similarity import Degrees, PairSimilarity, Similarity
+from benchmark.similarity import Degrees, PairSimilarity, Similarity, TripletList
 
 
 class Stream:
@@ -87,7 +87,7 @@ def triplets(
 class TripletStreams:
     """Triplets inside the blocks of pairs that pairwise losses see, at most `limit` in a step.
 
-    What else offers `draw` and `degrees`, such as a list of triplets, can stand in its place.
+    What else offers `draw` and `degrees` can stand in its place, as `ListedTriplets` does.
     """
 
     def __init__(self, similarity: Similarity, batch: int, limit: int, seed: int) -> None:
@@ -104,6 +104,36 @@ class TripletStreams:
         return rows, columns, places
 
     def degrees(self) -> Degrees:
-        """|S_i|, |S_i^1| and |S_i^0| of each training row. A list of triplets would count its pairs (i, j) as S^1 and
-        its pairs (i, k) as S^0."""
+        """|S_i|, |S_i^1| and |S_i^0| of each training row."""
         return self._similarity.degrees()
+
+
+class ListedTriplets:
+    """Triplets of an explicit list: a stream of `batch` of them, whose first members are the rows of the block and
+    whose others are its columns. All listed triplets inside the block then count, at most `limit`."""
+
+    def __init__(self, listed: TripletList, batch: int, limit: int, seed: int) -> None:
+        if not len(listed.triplets):
+            raise UsageError("training: the triplet list is empty, expected at least one triplet")
+        self._listed, self._limit, self._seed = listed, limit, seed
+        self._triplets = listed.triplets[np.argsort(listed.triplets[:, 0], kind="stable")]
+        self._first = np.searchsorted(self._triplets[:, 0], np.arange(len(listed) + 1))  # of an anchor
+        self._stream = Stream(len(self._triplets), batch, seed, "triplets")
+
+    def draw(self, step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As `TripletStreams.draw`."""
+        drawn = self._triplets[self._stream.draw(step)]
+        rows, columns = np.unique(drawn[:, 0]), np.unique(drawn[:, 1:])
+        told = np.concatenate([self._triplets[self._first[row] : self._first[row + 1]] for row in rows])
+        place = np.full(len(self._listed), -1)
+        place[columns] = np.arange(len(columns))
+        places = np.stack([np.searchsorted(rows, told[:, 0]), place[told[:, 1]], place[told[:, 2]]])
+        places = places[:, (places >= 0).all(axis=0)]
+        if places.shape[1] > self._limit:
+            random = generator("listed", self._seed, step)
+            places = places[:, random.choice(places.shape[1], self._limit, replace=False)]
+        return rows, columns, places
+
+    def degrees(self) -> Degrees:
+        """Of pairs ij as S^1 and of pairs ik as S^0."""
+        return self._listed.degrees()

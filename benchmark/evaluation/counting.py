@@ -21,6 +21,7 @@ from benchmark.errors import UsageError
 from benchmark.evaluation.codes import words
 from benchmark.evaluation.queries import Queries, read_queries
 from benchmark.evaluation.shards import Layout, Shard, Tile, shards_of
+from benchmark.evaluation.ties import Levels
 
 EVALUATOR_VERSION = 1
 KERNEL_PAIRS = 5 * 10**7  # from this many on the compiled kernel pays for its start
@@ -42,7 +43,12 @@ class Counts:
 
     @property
     def bits(self) -> int:
+        """0 where no codes were compared but vectors."""
         return self.counts.shape[1] - 1
+
+    def levels(self) -> Levels:
+        """What scores are computed from."""
+        return Levels(self.items, self.relevant)
 
     @property
     def items(self) -> np.ndarray:

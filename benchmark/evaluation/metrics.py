@@ -182,7 +182,7 @@ class Scores:
 
     @cached_property
     def _levels(self) -> Levels:
-        return Levels(self.counts.items, self.counts.relevant)
+        return self.counts.levels()
 
     @property
     def _total(self) -> np.ndarray:
@@ -254,9 +254,13 @@ class Scores:
         return (self._levels.upto == 0).mean(axis=0)
 
     @property
+    def _ball(self) -> int:
+        return min(BALL, self.counts.bits)
+
+    @property
     def empty_ball_share(self) -> float:
         """Share of queries with no item within H<=2."""
-        return float(self.empty_balls_at_radius[min(BALL, self.counts.bits)])
+        return float(self.empty_balls_at_radius[self._ball])
 
     @cached_property
     def _hits_at_n(self) -> np.ndarray:
@@ -322,15 +326,16 @@ class Scores:
     # --- under the names of a record ---
 
     def to_dict(self) -> dict[str, float | int | str | None]:
-        """The single numbers and the conventions they follow, as JSON can hold them; None where a number is nan."""
-        found = {
+        """The single numbers and the conventions they follow, as JSON can hold them; None where a number is nan, and
+        for what is said of a Hamming radius where vectors were ranked."""
+        found: dict[str, float | int | str | None] = {
             "map": self.map,
             "k": self.k,
             "ties": self.ties,
             "denominator": self.denominator,
             "empty": self.empty,
-            "precision_at_radius_2": float(self.precision_at_radius[min(BALL, self.counts.bits)]),
-            "empty_ball_share": self.empty_ball_share,
+            "precision_at_radius_2": float(self.precision_at_radius[self._ball]) if self.counts.bits else None,
+            "empty_ball_share": self.empty_ball_share if self.counts.bits else None,
             "chance_map": self.chance_map,
             "queries": self.queries,
             "skipped_queries": self.skipped,
@@ -349,15 +354,14 @@ class Scores:
         return {name: replace(self, order=None, **rule).map for name, rule in rules.items()}
 
     def curves(self) -> dict[str, np.ndarray]:
-        """AP per query and the points of every curve."""
+        """AP per query and the points of every curve; those against a radius where codes were compared."""
         recall, precision = self.precision_recall
+        names = ("precision_at_radius", "recall_at_radius", "items_at_radius") if self.counts.bits else ()
         return {
             "ap": self.ap,
             "recall": recall,
             "precision": precision,
-            "precision_at_radius": self.precision_at_radius,
-            "recall_at_radius": self.recall_at_radius,
-            "items_at_radius": self.items_at_radius,
+            **{name: getattr(self, name) for name in names},
             "n": self.n,
             "precision_at_n": self.precision_at_n,
             "recall_at_n": self.recall_at_n,
@@ -366,14 +370,15 @@ class Scores:
     def __repr__(self) -> str:
         """One line per number, each with its convention."""
         rule = f"ties: {self.ties}, denominator: {self.denominator}, empty: {self.empty}"
-        ball = min(BALL, self.counts.bits)
+        ball = self._ball
         rows = [
             (f"MAP@{self.k}", self.map, f"{rule}; mean of {self.queries} queries, {self.skipped} skipped"),
             (f"MAP@{self.k} by chance", self.chance_map, "a random ranking"),
-            (f"P@H<={ball}", float(self.precision_at_radius[ball]), "empty balls count 0"),
-            ("empty balls", self.empty_ball_share, f"share of queries with no item in H<={ball}"),
-            (f"P@{self.n[-1]}", float(self.precision_at_n[-1]), f"ties: {self.ties}; curves() has all N"),
         ]
+        if self.counts.bits:
+            rows.append((f"P@H<={ball}", float(self.precision_at_radius[ball]), "empty balls count 0"))
+            rows.append(("empty balls", self.empty_ball_share, f"share of queries with no item in H<={ball}"))
+        rows.append((f"P@{self.n[-1]}", float(self.precision_at_n[-1]), f"ties: {self.ties}; curves() has all N"))
         if self.counts.graded:
             rows.append((f"NDCG@{self.k}", self.ndcg, "gain 2^shared - 1, ties: expected"))
             rows.append((f"ACG@{self.k}", self.acg, "mean number of shared labels, ties: expected"))

@@ -6,7 +6,7 @@ expectations over all orders within levels, or bounds over them. What the number
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -80,6 +80,11 @@ class Crossing:
     @property
     def most(self) -> np.ndarray:
         return np.minimum(self.slots, self.relevant)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Crossing]) -> Crossing:
+        """Of queries one after the other."""
+        return cls(*(np.concatenate(part) for part in zip(*(one._parts() for one in parts), strict=True)))
 
     def take(self, rows: np.ndarray) -> Crossing:
         return Crossing(*(part[rows] for part in self._parts()))

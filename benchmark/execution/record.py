@@ -25,18 +25,21 @@ METRICS = {
     "map_stable": "MAP@k with ties in the order of the list files, as the literature's scripts have it",
     "map_macro": "mean over classes of their MAP@k",
     "map_groups": "mean over the classes of each group (head, middle, tail) of their MAP@k",
-    "precision_at_radius_2": "mean precision within Hamming distance 2, an empty ball counting 0",
-    "empty_ball_share": "queries whose ball of radius 2 is empty, as part of all",
+    "precision_at_radius_2": "mean precision within Hamming distance 2, an empty ball counting 0; None for vectors",
+    "empty_ball_share": "queries whose ball of radius 2 is empty, as part of all; None for vectors",
+    "stored_bits": "bits that an item takes: those of its code, or 32 for each number of a vector",
     "chance_map": "MAP@k of random codes",
     "queries": "queries that were scored",
     "skipped_queries": "queries without any relevant item in the database",
 }
 ARRAYS = {
-    **dict.fromkeys(("query_codes", "database_codes"), "packed codes"),
+    **dict.fromkeys(("query_codes", "database_codes"), "packed codes; none where vectors were ranked"),
     "ap": "AP@k per query",
     "class_ap": "MAP@k per class, nan for a class without a query",
     **dict.fromkeys(("recall", "precision"), "precision-recall curve"),
-    **dict.fromkeys(("precision_at_radius", "recall_at_radius", "items_at_radius"), "per Hamming distance 0..bits"),
+    **dict.fromkeys(
+        ("precision_at_radius", "recall_at_radius", "items_at_radius"), "per Hamming distance 0..bits; not for vectors"
+    ),
     **dict.fromkeys(("n", "precision_at_n", "recall_at_n"), "P@N and recall@N"),
 }
 # Arrays of a payload that schema 1 called otherwise.

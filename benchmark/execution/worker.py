@@ -24,6 +24,7 @@ from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
 from benchmark.evaluation.codes import health, pack
 from benchmark.evaluation.counting import EVALUATOR_VERSION, count
 from benchmark.evaluation.metrics import Scores, in_database_order, score_counts
+from benchmark.evaluation.vectors import cosine_in_database_order, count_vectors
 from benchmark.execution.dask_client import client_of
 from benchmark.execution.diagnosis import doubts, remedy
 from benchmark.execution.fingerprint import differences, plugin_sources
@@ -127,15 +128,15 @@ def _compute(request: Request, info: MethodInfo, outcome: Outcome) -> None:
         method.fit(splits.train)
     record.training = plain(dict(getattr(method, "history", None) or {}))
     with _timed(seconds, "encode"):
-        codes = {name: method.encode(splits.parts()[name]) for name in ("query", "database")}
+        codes = {name: getattr(method, info.coding)(splits.parts()[name]) for name in ("query", "database")}
     _check_weights(info, request)
-    record.health = health(codes["database"])
+    record.health = health(codes["database"]) if info.ranks == "codes" else {}
     found = doubts(record.training, record.health)
     rate = getattr(getattr(method, "training", None), "learning_rate", None)
     if found:
         record.health |= {"doubts": found, "remedy": remedy(info.name, rate)}
     with _timed(seconds, "score"):
-        _score(codes, splits, dataset, outcome, request.threads)
+        _score(info, codes, splits, dataset, outcome, request.threads)
     if request.with_dataset:
         outcome.dataset = dataset_arrays(splits)
     record.status = "ok"
@@ -274,10 +275,15 @@ def build_method(info: MethodInfo, request: Request) -> Any:
 
 
 def _score(
-    codes: Mapping[str, np.ndarray], splits: Splits, dataset: HashDataset, outcome: Outcome, threads: int
+    info: MethodInfo,
+    codes: Mapping[str, np.ndarray],
+    splits: Splits,
+    dataset: HashDataset,
+    outcome: Outcome,
+    threads: int,
 ) -> None:
-    arrays = codes["query"], codes["database"], splits.query.labels, splits.database.labels
-    scores = score_counts(count(*arrays, threads=threads), k=dataset.map_cutoff)
+    ranked = _ranked_codes if info.ranks == "codes" else _ranked_vectors
+    scores, stable = ranked(codes, splits, dataset.map_cutoff, threads)
     if not scores.queries:
         raise UsageError(f"{dataset.name}: no query shares a label with any database row, so nothing can be scored")
     by_group = scores.group_map(outcome.record.audit.get("groups", {}))
@@ -285,16 +291,32 @@ def _score(
         **scores.to_dict(),
         **scores.other_maps(),
         # Ties in the order of the list files, as the literature's scripts have it.
-        "map_stable": in_database_order(scores, *arrays).map,
+        "map_stable": stable.map,
         "map_macro": scores.macro_map,
+        "stored_bits": codes["database"].shape[1] * (1 if info.ranks == "codes" else 32),
         "map_groups": {name: value for name, value in by_group.items() if np.isfinite(value)},
     }
-    outcome.payload = payload(codes, scores)
+    outcome.payload = payload(codes if info.ranks == "codes" else {}, scores)
+
+
+def _ranked_codes(codes: Mapping[str, np.ndarray], splits: Splits, k: int, threads: int) -> tuple[Scores, Scores]:
+    """Scores by Hamming distance: as expected over ties, and with ties in database order."""
+    arrays = codes["query"], codes["database"], splits.query.labels, splits.database.labels
+    scores = score_counts(count(*arrays, threads=threads), k=k)
+    return scores, in_database_order(scores, *arrays)
+
+
+def _ranked_vectors(vectors: Mapping[str, np.ndarray], splits: Splits, k: int, threads: int) -> tuple[Scores, Scores]:
+    """The same by cosine."""
+    labels = splits.query.required_labels(), splits.database.required_labels()
+    counts = count_vectors(vectors["query"], vectors["database"], *labels)
+    scores = score_counts(counts, k=k)
+    return scores, cosine_in_database_order(scores, counts)
 
 
 def payload(codes: Mapping[str, np.ndarray], scores: Scores) -> dict[str, np.ndarray]:
     """The arrays of a record: codes to score again, per-query scores, curve points, MAP per class."""
-    packed = {f"{name}_codes": pack(codes[name]) for name in ("query", "database")}
+    packed = {f"{name}_codes": pack(array) for name, array in codes.items()}
     return {**packed, **scores.curves(), "class_ap": scores.class_map}
 
 

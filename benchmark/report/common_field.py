@@ -1,4 +1,4 @@
-"""Who is compared with whom: the methods and columns of a sheet of which every cell has a score.
+"""Who is compared with whom: the methods, no controls, and columns of a sheet of which every cell has a score.
 
 A mean or a rank over cells that only some methods have names a winner of nothing. What is shared is compared; who is
 not among the compared, and why, stands beside every such number.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from benchmark.report.sheets import DatasetColumn, Sheet, methods, scored
+from benchmark.report.sheets import DatasetColumn, Sheet, competitors, methods, scored
 
 NOT_RUN = "not run"
 NAMED = 6  # left-out methods named one by one; of more, the number
@@ -60,6 +60,7 @@ class CommonField:
 
 def common_field(sheet: Sheet) -> CommonField:
     """The largest shared block, found by dropping the emptiest method or column until none has a gap."""
+    sheet = replace(sheet, cells=competitors(sheet.cells))
     good = scored(sheet.cells)
     names = methods(sheet.cells)
     columns = list(dict.fromkeys(zip(sheet.cells["dataset_label"], sheet.cells["bits"].tolist(), strict=True)))

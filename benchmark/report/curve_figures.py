@@ -11,7 +11,7 @@ from benchmark.report.stored_arrays import StoredArrays
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ["method", "title", "x", "y", "std"]
+COLUMNS = ["method", "title", "x", "y", "std", "family"]
 
 
 def against_bits(cells: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -23,7 +23,8 @@ def against_bits(cells: pd.DataFrame, column: str) -> pd.DataFrame:
     for method, title in methods(good):
         for bits, group in good[good["method"] == method].groupby("bits"):
             values = group[column].astype(float)
-            rows.append((method, title, bits, values.mean(), values.std() if len(values) > 1 else None))
+            spread = values.std() if len(values) > 1 else None
+            rows.append((method, title, bits, values.mean(), spread, group["family"].iloc[0]))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -37,7 +38,8 @@ def along(cells: pd.DataFrame, stored: StoredArrays, x: str, y: str) -> pd.DataF
         group = good[good["method"] == method]
         xs, ys = stored.mean(group, x), stored.mean(group, y)
         if xs is not None and ys is not None and xs.shape == ys.shape:
-            parts.append(pd.DataFrame({"method": method, "title": title, "x": xs, "y": ys, "std": None}))
+            told = {"method": method, "title": title, "x": xs, "y": ys, "std": None, "family": group["family"].iloc[0]}
+            parts.append(pd.DataFrame(told))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
 
 

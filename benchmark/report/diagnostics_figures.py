@@ -30,8 +30,9 @@ def cost_figure(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -> D
         return None
     seconds = cells["seconds_fit"] + cells.get("seconds_encode", 0)
     means = cells.assign(x=seconds.clip(lower=1e-4)).groupby("method")[["x", "map"]].mean()
-    rows = [(name, title, means.loc[name, "x"], means.loc[name, "map"]) for name, title in methods(cells)]
-    data = pd.DataFrame(rows, columns=["method", "title", "x", "y"]).dropna()
+    families = cells.groupby("method")["family"].first()
+    rows = [(name, title, *means.loc[name, ["x", "map"]], families[name]) for name, title in methods(cells)]
+    data = pd.DataFrame(rows, columns=["method", "title", "x", "y", "family"]).dropna()
     if data.empty:
         return None
     title = sheet.titled(f"{dataset.label}: quality against cost @ {bits} bits")
@@ -54,10 +55,11 @@ def classes_figure(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -
             continue
         known = np.isfinite(scores) & (counts > 0)
         each = pd.DataFrame({"part": "class", "x": counts[known], "y": scores[known]})
-        parts.append(pd.concat([each, _binned(each)]).assign(method=name, title=title))
+        family = cells.loc[cells["method"] == name, "family"].iloc[0]
+        parts.append(pd.concat([each, _binned(each)]).assign(method=name, title=title, family=family))
     if not parts:
         return None
-    data = pd.concat(parts, ignore_index=True)[["part", "method", "title", "x", "y"]]
+    data = pd.concat(parts, ignore_index=True)[["part", "method", "title", "x", "y", "family"]]
     title = sheet.titled(f"{dataset.label}: {map_at(cells)} of a class against its frequency @ {bits} bits")
     log = bool(data["x"].max() > 10 * data["x"].min())
     options = {"dots": leading(cells), "ylabel": f"{map_at(cells)} of the class", "log": log}

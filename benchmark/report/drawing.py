@@ -111,13 +111,20 @@ def _lines(axes: Axes, data: pd.DataFrame, column: str = "y") -> None:
     """One line per method; a whisker of one standard deviation where the data has one."""
     for order, ((method, title), rows) in enumerate(data.groupby(["method", "title"], sort=False)):
         x, y = rows["x"].to_numpy(), rows[column].to_numpy()
-        style = look(str(method)).line() | {"markevery": max(1, len(x) // MARKS_PER_LINE), "label": _entry(title)}
+        style = look(str(method), _family(rows)).line() | {
+            "markevery": max(1, len(x) // MARKS_PER_LINE),
+            "label": _entry(title),
+        }
         width = 1.6 if method in highlight().front else 1.0
         style |= {"markerfacecolor": "white", "linewidth": width, "zorder": 30 - order}
         if column == "y" and "std" in rows and rows["std"].notna().any():
             axes.errorbar(x, y, yerr=rows["std"].astype(float), capsize=1.5, elinewidth=0.6, **style)
         else:
             axes.plot(x, y, **style)
+
+
+def _family(rows: pd.DataFrame) -> str:
+    return str(rows["family"].iloc[0]) if "family" in rows else ""
 
 
 def _curves(axes: Axes, data: pd.DataFrame, panel: dict[str, Any]) -> None:
@@ -192,7 +199,8 @@ def strip(drawing: Drawing) -> Any:
         _curves(axes, drawing.data[drawing.data["panel"] == name], panel)
         axes.set_title(f"({letter}) {panel['title']}")
     figure.suptitle(shortened(drawing.title, 110), fontsize=9)
-    _legend_below(figure, all_axes[0])
+    # Not every method is in every panel: vectors have no radius.
+    _legend_below(figure, max(all_axes, key=lambda axes: len(axes.get_legend_handles_labels()[1])))
     return figure
 
 
@@ -326,7 +334,7 @@ def cost(drawing: Drawing) -> Any:
     data = drawing.data
     figure, axes = _figure(COLUMN, 2.2 + 0.16 * -(-len(data) // 4))
     for row in data.itertuples(index=False):
-        style = look(row.method)
+        style = look(row.method, getattr(row, "family", ""))
         axes.plot(row.x, row.y, style.marker, color=style.color, ms=5, mfc="white", mew=1.1, label=_entry(row.title))
     axes.set_xscale("log")
     decades = np.log10([0.9 * data["x"].min(), 1.1 * data["x"].max()])

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmark.evaluation.statistics import bootstrap_means, interval
 from benchmark.report.common_field import CommonField, common_field, left_out_words, listed
-from benchmark.report.sheets import DatasetColumn, Sheet, map_at, methods, scored
+from benchmark.report.sheets import DatasetColumn, Sheet, controls, map_at, methods, scored
 from benchmark.report.stored_arrays import StoredArrays
 
 
@@ -14,7 +14,8 @@ def headline_words(sheet: Sheet, stored: StoredArrays) -> str:
     """Best and runner-up by MAP averaged over data sets and bits, the lead with its interval, and who is left out."""
     field = common_field(sheet)
     if not field.methods:
-        return f"No method has a score yet ({sheet.words})."
+        only = ", only controls do" if controls(scored(sheet.cells)) else ""
+        return f"No method has a score yet{only} ({sheet.words})."
     means = {name: mean_map(field, name) for name, _ in field.methods}
     order = sorted(means, key=lambda method: -means[method])
     said = _lead_sentence(field, means, order, stored) if len(order) > 1 else _alone(field, means[order[0]])

@@ -83,9 +83,11 @@ def highlight(path: Path = HIGHLIGHT) -> Highlight:
 SPARE_COLORS = ("#332288", "#117733", "#AA4499", "#882255", "#44AA99", "#999933", "#661100", "#6699CC")
 SPARE_MARKERS = ("*", "8", "H", "1", "2", "3", "4", "+", "x")
 SPARE_DASHES: tuple[tuple[float, ...], ...] = ((), (4.0, 1.6), (1.2, 1.4), (5.0, 1.4, 1.2, 1.4))
+CONTROL = "control"  # the family of what is no method but a yardstick: grey in figures, and never ranked
+GREY = "#a6a6a6"
 
 
-def look(method: str) -> Look:
+def look(method: str, family: str = "") -> Look:
     """The look of a method; of one not highlighted by its name alone, so that it is the same in every report."""
     known = highlight().looks
     if method in known:
@@ -93,7 +95,8 @@ def look(method: str) -> Look:
     number = int.from_bytes(hashlib.sha256(method.encode(errors="replace")).digest()[:4], "big")
     number, color = divmod(number, len(SPARE_COLORS))
     number, marker = divmod(number, len(SPARE_MARKERS))
-    return Look(SPARE_COLORS[color], SPARE_MARKERS[marker], SPARE_DASHES[number % len(SPARE_DASHES)])
+    shown = GREY if family == CONTROL else SPARE_COLORS[color]
+    return Look(shown, SPARE_MARKERS[marker], SPARE_DASHES[number % len(SPARE_DASHES)])
 
 
 def method_order(method: str, family: str = "") -> tuple[int, int, str]:

@@ -66,7 +66,8 @@ def write_page(path: Path, page: Page, frame: pd.DataFrame, records: list[Record
         lstrip_blocks=True,
     )
     environment.filters["spread"] = spread_text
-    methods = set(frame["method"]) if len(frame) else set()
+    families = dict(zip(frame["method"], frame["family"], strict=True)) if len(frame) else {}
+    looks = {method: look(method, family) for method, family in sorted(families.items())}
     audited = list(audits(records, frame, page.unshown))
     html = environment.get_template("page.html.j2").render(
         page=page,
@@ -75,7 +76,7 @@ def write_page(path: Path, page: Page, frame: pd.DataFrame, records: list[Record
         figures=[figure_entry(drawing, path.parent) for drawing in page.drawings],
         browser=list(browser(page.galleries)),
         charts=page.charts,
-        looks={method: {"color": look(method).color, "dash": list(look(method).dash)} for method in sorted(methods)},
+        looks={method: {"color": one.color, "dash": list(one.dash)} for method, one in looks.items()},
         problems=problems(frame),
         stale=stale_results(frame),
         audits=audited,

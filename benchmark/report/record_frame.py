@@ -7,8 +7,8 @@ Columns: `key`; what was run (`method`, `params`, `tuned`, `settings`, `dataset`
 `backbone`); what it was made from (`revision`, `cutoff` and `options` of the data, rows of its parts and of its
 classes, `profile_id`, `weights`, `evaluator`, `sources`); what it is called here (`title`, `family`, `dataset_label`,
 `dataset_slug`, `miniature`); what came of it (`status`, `reason`, `doubts`, every score by its name as `map` and `k`,
-`map_<group of classes>`, `seconds_<part>`, `health_<part>`, `peak_memory`); `current`: not stale; `shown`: stands in
-the tables, if only as a dash.
+`map_<group of classes>`, `seconds_<part>`, `health_<part>`, `peak_memory`, `stored_bits` of an item); `current`: not
+stale; `shown`: stands in the tables, if only as a dash.
 """
 
 from __future__ import annotations
@@ -161,6 +161,7 @@ def _measured(record: Record) -> dict[str, Any]:
     told = ("doubts", "remedy")
     numbers |= {f"health_{part}": value for part, value in record.health.items() if part not in told}
     numbers["peak_memory"] = record.peak_memory
+    numbers["stored_bits"] = metrics.get("stored_bits", record.cell["bits"] if record.ok else None)
     for name, value in numbers.items():
         if value is not None and not (isinstance(value, (int, float)) and math.isfinite(value)):
             raise Unshowable(f"{name} is {value!r}, expected a finite number")

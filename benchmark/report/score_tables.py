@@ -19,6 +19,7 @@ from benchmark.report.sheets import (
     DatasetColumn,
     Sheet,
     chance_level,
+    controls,
     curve_bits,
     cutoff,
     main_sheet,
@@ -39,6 +40,7 @@ MARK = (
     "Holm-corrected over the table."
 )
 BOLD = "Among the scores of a column the best is bold, the second underlined, ties at the printed precision included."
+CONTROLS = "Controls ({}) stand apart at the end, and grey in figures: no methods, and never ranked or tested."
 GROUPS = {"head": "Head", "middle": "Middle", "tail": "Tail"}
 
 
@@ -133,7 +135,7 @@ def score_entry(cells: pd.DataFrame, column: str = "map", digits: int = 4, scale
     values = good[column].dropna().to_numpy(float) * scale if column in good else np.array([])
     if not len(values):
         reasons = [reason for reason in cells["reason"] if reason]
-        return Entry(DASH, None, note=reasons[0] if reasons else "not run")
+        return Entry(DASH, None, note=reasons[0] if reasons else "does not apply" if len(good) else "not run")
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
     return number(float(values.mean()), digits, spread=spread, note=_doubt(cells, good, seeds))
 
@@ -154,9 +156,10 @@ def _digits(sheet: Sheet) -> int:
     return 3 if scored(sheet.cells)["seed"].nunique() > 1 else 4
 
 
-def rank_places(entries: Sequence[Entry]) -> list[Entry]:
-    """Mark the best and the second, with all ties at the printed precision."""
-    printed = [float(entry.text) if entry.value is not None else -math.inf for entry in entries]
+def rank_places(entries: Sequence[Entry], unranked: int = 0) -> list[Entry]:
+    """Mark the best and the second, with all ties at the printed precision; the last `unranked` are controls."""
+    ranked = [entry.value is not None and place < len(entries) - unranked for place, entry in enumerate(entries)]
+    printed = [float(entry.text) if own else -math.inf for entry, own in zip(entries, ranked, strict=True)]
     order = sorted({value for value in printed if value > -math.inf}, reverse=True)
     rivals = sum(value > -math.inf for value in printed) > 1  # alone is not best
     places = {value: place for place, value in enumerate(order[:2], start=1)} if rivals else {}
@@ -199,14 +202,22 @@ def map_table(sheet: Sheet, stored: StoredArrays, *, name: str, title: str) -> T
             groups = [of_bits[of_bits["method"] == method] for method, _ in rows]
             columns.append(Column(f"{bits} bits", dataset.label))
             seeds = of_bits["seed"].nunique()
-            blocks.append(rank_places([score_entry(group, digits=digits, seeds=seeds) for group in groups]))
+            entries = [score_entry(group, digits=digits, seeds=seeds) for group in groups]
+            blocks.append(rank_places(entries, len(controls(sheet.cells))))
             tests.append(_p_of_the_lead(groups, blocks[-1], stored))
             chance.append(number(chance_level(cells), digits))
     blocks = _mark_winners(blocks, tests)
     body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]
     remarks = [MARK] if any(entry.mark for row in body for entry in row) else []
     remarks += mixtures(sheet)
-    return Table(name, title, f"{caption(sheet)} {BOLD}", columns, [*body, chance], foot=1, remarks=remarks)
+    told, foot = f"{caption(sheet)} {BOLD}{control_words(sheet.cells)}", 1 + len(controls(sheet.cells))
+    return Table(name, title, told, columns, [*body, chance], foot=foot, remarks=remarks)
+
+
+def control_words(cells: pd.DataFrame) -> str:
+    """What a caption says of the controls in its table; nothing where there is none."""
+    titles = ", ".join(title for _, title in controls(cells))
+    return f" {CONTROLS.format(titles)}" if titles else ""
 
 
 def group_table(sheet: Sheet, stored: StoredArrays, *, name: str) -> Table | None:
@@ -228,13 +239,14 @@ def group_table(sheet: Sheet, stored: StoredArrays, *, name: str) -> Table | Non
         for group, label in GROUPS.items():
             columns.append(Column(label, dataset.label))
             entries = [score_entry(at[at["method"] == method], f"map_{group}", digits) for method, _ in rows]
-            blocks.append(rank_places(entries))
+            blocks.append(rank_places(entries, len(controls(cells))))
             chance.append(number(by_chance.get(group), digits))
     body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]
     note = f"Mean over the classes of each group, by frequency among training images; {at_bits(sheet)}."
     note += f" Without groups, as their classes are about equally frequent: {', '.join(left_out)}." if left_out else ""
     title = sheet.titled(f"{map_at(cells)} of head, middle and tail classes")
-    return Table(name, title, f"{note} {caption(sheet)} {BOLD}", columns, [*body, chance], foot=1)
+    told = f"{note} {caption(sheet)} {BOLD}{control_words(cells)}"
+    return Table(name, title, told, columns, [*body, chance], foot=1 + len(controls(cells)))
 
 
 # --- against published numbers -----------------------------------------------------------------------------
@@ -301,7 +313,7 @@ COSTS: tuple[Measure, ...] = (
     ("seconds_encode", "encode", 2, 1.0),
     ("seconds_score", "score", 2, 1.0),
     ("peak_memory", "MB", 0, 1e-6),
-    ("bits", "bits", 0, 1.0),
+    ("stored_bits", "bits", 0, 1.0),
 )
 HEALTH: tuple[Measure, ...] = (
     ("precision_at_radius_2", "P@H≤2", 4, 1.0),
@@ -334,6 +346,7 @@ def measure_table(sheet: Sheet, measures: Sequence[Measure], *, name: str, title
         f"{note} {at_bits(sheet).capitalize()}. {caption(sheet, spreads=False)}",
         columns,
         body,
+        foot=len(controls(cells)),
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmark.report.dataset_sweeps import variations
 from benchmark.report.display_names import clean, short_hash, unique_slugs
-from benchmark.report.looks import highlight, method_order
+from benchmark.report.looks import CONTROL, highlight, method_order
 from benchmark.report.record_frame import SETUP
 
 if TYPE_CHECKING:
@@ -162,6 +162,16 @@ def scored(cells: pd.DataFrame) -> pd.DataFrame:
     return cells[cells["status"] == "ok"]
 
 
+def competitors(cells: pd.DataFrame) -> pd.DataFrame:
+    """Cells of what is compared and ranked: of all but the controls."""
+    return cells[cells["family"] != CONTROL]
+
+
+def controls(cells: pd.DataFrame) -> list[tuple[str, str]]:
+    """(name, title) of what is never ranked, in the order of tables, where it stands last."""
+    return methods(cells[cells["family"] == CONTROL])
+
+
 def curve_bits(cells: pd.DataFrame) -> int:
     """Bits at which curves are shown: the highlighted length, else the most there are."""
     bits = scored(cells)["bits"] if len(scored(cells)) else cells["bits"]
@@ -176,11 +186,11 @@ def at_curve_bits(sheet: Sheet, dataset: DatasetColumn) -> tuple[pd.DataFrame, i
 
 
 def leading(cells: pd.DataFrame) -> list[str]:
-    """The two methods shown side by side: the highlighted pair, else the two of highest MAP."""
+    """The two methods shown side by side: the highlighted pair, else the two of highest MAP; no control."""
     pair = highlight().pair
     if set(pair) <= set(cells["method"]):
         return list(pair)
-    order = cells.groupby("method")["map"].mean().sort_values(ascending=False, kind="stable")
+    order = competitors(cells).groupby("method")["map"].mean().sort_values(ascending=False, kind="stable")
     return [str(method) for method in order.index[:2]]
 
 

@@ -242,6 +242,18 @@ def test_what_is_declared_must_be_known():
         register_method("test-wrong", title="X")(type("Half", (), {"fit": Stub.fit}))
 
 
+@pytest.mark.parametrize("asked", [{"labels_at_encode": True}, {"ranks": "vectors"}])
+def test_what_only_a_control_may_ask_for_is_refused_to_others(asked):
+    for family in ("unsupervised", "supervised", "deep", "data-independent"):
+        with pytest.raises(UsageError, match=f"method 'test-wrong': {next(iter(asked))}=.* is for family='control'"):
+            register_method("test-wrong", title="X", family=family, **asked)(type("Wrong", (Stub,), {"embed": None}))
+
+
+def test_a_control_that_ranks_vectors_needs_embed_and_no_encode():
+    with pytest.raises(UsageError, match=r"class Half has no embed: a method needs fit\(train\) and embed\(split\)"):
+        register_method("test-wrong", title="X", family="control", ranks="vectors")(type("Half", (), {"fit": Stub.fit}))
+
+
 def test_family_and_needs_come_from_the_class_it_derives_from(monkeypatch):
     methods.load()
     monkeypatch.setattr(methods, "_plugins", dict(methods._plugins))

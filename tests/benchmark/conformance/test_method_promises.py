@@ -330,6 +330,15 @@ class FeaturesOnly(Good):
         super().__init__(bits, seed)
 
 
+class PairsAlone(Good):
+    """Says that it learns from triplets, and cannot from a list of them."""
+
+    def fit(self, train):
+        assert train.similarity is not None
+        return super().fit(train)
+
+
+DECLARED = {FeaturesOnly: {"input": "images"}, PairsAlone: {"needs": "triplets"}}
 BREAKS = {
     OnlyLong: "can_be_built",
     Mumbles: "declines_with_a_reason",
@@ -364,12 +373,42 @@ BREAKS = {
     Vague: "unfitted_error",
     Constant: "better_than_random",
     FeaturesOnly: "images_too",
+    PairsAlone: "triplet_list_too",
 }
 
 
 @pytest.mark.parametrize(("cls", "name"), BREAKS.items(), ids=lambda part: getattr(part, "__name__", None))
 def test_a_class_breaks_its_promise_and_no_other(cls, name):
-    assert broken(declared(cls, input="images" if cls is FeaturesOnly else "features")) == {name}
+    assert broken(declared(cls, **DECLARED.get(cls, {}))) == {name}
+
+
+class SeesLabels(Good):
+    """A control that needs the labels of the rows that it encodes."""
+
+    def encode(self, split):
+        codes = super().encode(split)
+        codes[:, 0] = np.where(split.required_labels()[:, 0], 1, -1)
+        return codes
+
+
+class Embeds(Good):
+    """A control whose vectors are ranked."""
+
+    encode = None
+
+    def embed(self, split):
+        return self.values(split)[:, :1].astype(np.float32) + split.features.astype(np.float32)
+
+
+def test_a_control_may_see_labels_or_give_vectors():
+    assert not broken(declared(SeesLabels, family="control", needs="labels", labels_at_encode=True))
+    assert broken(declared(SeesLabels, family="control", needs="labels")) == {"codes_are_plus_minus_one"}
+    assert not broken(declared(Embeds, family="control", ranks="vectors"))
+
+
+def test_vectors_must_be_numbers_of_the_declared_type():
+    wrong = type("Doubles", (Embeds,), {"embed": lambda self, split: self.values(split).astype(np.float64)})
+    assert "codes_are_plus_minus_one" in broken(declared(wrong, family="control", ranks="vectors"))
 
 
 @pytest.mark.parametrize("needs", ["nothing", "similarity"])

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark import LabelSimilarity, PairSimilarity, UsageError
-from benchmark.deep import PairStreams, Stream, TripletStreams, triplets
+from benchmark import LabelSimilarity, PairSimilarity, TripletList, UsageError
+from benchmark.deep import ListedTriplets, PairStreams, Stream, TripletStreams, triplets
 
 
 @given(size=st.integers(1, 60), batch=st.integers(1, 70))
@@ -87,3 +87,35 @@ def test_triplets_of_a_step_lie_in_the_block_that_pairwise_losses_see() -> None:
         assert (rows[anchor] != columns[closer]).all()  # nobody is their own partner
         np.testing.assert_array_equal(source.draw(step)[2], (anchor, closer, further))
     np.testing.assert_array_equal(source.degrees().similar, np.full(40, 10))
+
+
+def test_listed_triplets_inside_the_block_and_no_others_are_drawn() -> None:
+    """Against a look at every triplet of the list."""
+    random = np.random.default_rng(0)
+    told = np.array([random.permutation(30)[:3] for _ in range(400)])
+    source = ListedTriplets(TripletList(30, told), 16, 10_000, 3)
+    for step in range(10):
+        rows, columns, places = source.draw(step)
+        drawn = np.stack([rows[places[0]], columns[places[1]], columns[places[2]]], axis=1)
+        inside = [one for one in told.tolist() if one[0] in rows and {*one[1:]} <= set(columns.tolist())]
+        assert sorted(drawn.tolist()) == sorted(inside)
+        assert len(rows) <= 16
+        assert len(drawn) >= 16
+
+
+def test_every_listed_triplet_comes_and_a_draw_depends_on_seed_and_step_alone() -> None:
+    told = np.array([[0, 1, 2], [3, 4, 5], [5, 1, 0], [2, 0, 4]])
+    made = [ListedTriplets(TripletList(6, told), 2, 1, 0) for _ in range(2)]
+    seen = set()
+    for step in range(40):
+        rows, columns, places = made[0].draw(step)
+        for one, other in zip(made[1].draw(step), (rows, columns, places), strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert places.shape == (3, 1)  # the limit
+        seen.add((int(rows[places[0, 0]]), int(columns[places[1, 0]]), int(columns[places[2, 0]])))
+    assert seen == set(map(tuple, told.tolist()))
+
+
+def test_an_empty_triplet_list_is_an_error() -> None:
+    with pytest.raises(UsageError, match="triplet list is empty"):
+        ListedTriplets(TripletList(6, np.empty((0, 3))), 2, 9, 0)

@@ -75,3 +75,13 @@ def test_fewer_seeds_are_said(synthetic) -> None:
 
 def test_listed() -> None:
     assert [listed(words) for words in ([], ["a"], ["a", "b"], ["a", "b", 3])] == ["", "a", "a and b", "a, b and 3"]
+
+
+def test_controls_are_not_compared_nor_called_absent(synthetic) -> None:
+    for method, family in (("itq", "unsupervised"), ("lsh", "data-independent"), ("best", "control")):
+        synthetic.cell(method, "nus-mini", 16, family=family)
+    synthetic.cell("other", "nus-mini", 32, family="control")  # a column of controls is no column
+    (sheet,) = sheets(record_frame(synthetic.store.records()))
+    field = common_field(sheet)
+    assert [name for name, _ in field.methods] == ["itq", "lsh"]
+    assert field.complete

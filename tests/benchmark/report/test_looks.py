@@ -23,3 +23,12 @@ def test_order_is_the_papers() -> None:
     assert sorted(["zzz", "lsh", "hashnet", "dph"], key=method_order) == ["dph", "hashnet", "lsh", "zzz"]
     mixed = ["other", "coco-mini", "imagenet-balanced", "imagenet", "nus"]
     assert sorted(mixed, key=dataset_order) == ["imagenet", "imagenet-balanced", "nus", "coco-mini", "other"]
+
+
+def test_controls_are_grey_and_nothing_else_is() -> None:
+    def grey(color: str) -> bool:
+        return len({color[1:3], color[3:5], color[5:7]}) == 1 and color != "#000000"
+
+    assert grey(look("anything", "control").color)
+    assert not grey(look("anything", "deep").color)
+    assert not [name for name, one in highlight().looks.items() if grey(one.color)]

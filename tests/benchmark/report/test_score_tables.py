@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmark.report import render
@@ -203,3 +205,51 @@ def test_captions_are_true_of_two_seeds(synthetic, undrawn, tmp_path: Path) -> N
     costs = (tmp_path / "tables/costs-quick-mini-cnn.md").read_text()
     assert "±" not in costs
     assert "mean over seeds 0, 1" in costs
+
+
+def control_cells(synthetic) -> None:
+    for dataset in ("imagenet-mini", "nus-mini"):
+        for method in ("itq", "lsh", "dph"):
+            synthetic.cell(method, dataset, 16)
+        synthetic.cell(
+            "best", dataset, 16, quality=0.95, family="control", titles={"method": "Best", "dataset": dataset}
+        )
+        record = synthetic.cell("real", dataset, 16, quality=0.9, family="control", status="failed")
+        metrics = synthetic.metrics(np.full(60, 0.9)) | {"precision_at_radius_2": None, "empty_ball_share": None}
+        arrays = {
+            name: array for name, array in synthetic.payload(np.full(60, 0.9), 16).items() if "_codes" not in name
+        }
+        kept = {name: array for name, array in arrays.items() if "radius" not in name}
+        real = replace(record, status="ok", metrics=metrics | {"stored_bits": 3200}, health={})
+        synthetic.store.commit(real, kept)
+
+
+def test_controls_stand_at_the_end_and_are_never_ranked(synthetic, undrawn, tmp_path: Path) -> None:
+    control_cells(synthetic)
+    render(synthetic.store, tmp_path)
+    assert [row["Method"] for row in rows_of(tmp_path, "map-quick-mini-cnn")][-3:] == ["Best", "real", "Chance"]
+    shown = (tmp_path / "tables" / "map-quick-mini-cnn.md").read_text()
+    marked = [line for line in shown.splitlines() if "**0" in line or "<u>0" in line]
+    assert [line.split("|")[1].strip() for line in marked] == ["DPH", "ITQ"]
+    assert "Controls (Best, real) stand apart at the end" in shown
+    assert {row["Method"] for row in rows_of(tmp_path, "ranks-quick-mini-cnn")} == {"DPH", "ITQ", "LSH"}
+    page = (tmp_path / "index.html").read_text()
+    assert "DPH has the highest mean" in page
+    assert "of the 3 methods" in page
+    assert "could not be shown" not in page
+
+
+def test_what_has_no_codes_has_dashes_for_them_and_the_bits_it_takes(synthetic, undrawn, tmp_path: Path) -> None:
+    control_cells(synthetic)
+    render(synthetic.store, tmp_path)
+    costs, health = (
+        {row["Method"]: row for row in rows_of(tmp_path, f"{name}-quick-mini-cnn")} for name in ("costs", "health")
+    )
+
+    def first(row: dict[str, str], label: str) -> str:
+        return next(value for column, value in row.items() if column.endswith(label))
+
+    assert [float(first(costs[name], " bits")) for name in ("ITQ", "real")] == [16, 3200]
+    assert first(health["real"], "P@H≤2") == ""
+    assert "does not apply" in health["real"]["notes"]
+    assert "not run" not in health["real"]["notes"]

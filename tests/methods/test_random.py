@@ -9,7 +9,7 @@ from benchmark import Split, evaluate, get_method
 
 
 def codes(features: np.ndarray, bits: int = 16, seed: int = 0) -> np.ndarray:
-    method = get_method("random-codes")(bits, seed)
+    method = get_method("random")(bits, seed)
     split = Split(features=features)
     found: np.ndarray = method.fit(split).encode(split)
     return found

@@ -7,7 +7,7 @@ import numpy as np
 from benchmark import Split, register_method
 
 
-@register_method("random-codes", title="Random", family="control")
+@register_method("random", title="Random", family="control")
 class Random:
     """Coins that are seeded by the row itself: equal rows have equal codes, wherever they stand and in what company.
 
