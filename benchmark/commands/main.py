@@ -16,7 +16,23 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benchmark import __version__
-from benchmark.commands import arguments, audit, check, compare, list, prepare, report, run, score, tune, verify, why
+from benchmark.commands import (
+    arguments,
+    audit,
+    check,
+    compare,
+    encode,
+    keep,
+    list,
+    prepare,
+    prune,
+    report,
+    run,
+    score,
+    tune,
+    verify,
+    why,
+)
 from benchmark.errors import InvalidCodes, UsageError
 
 COMMANDS: dict[str, Any] = {
@@ -31,6 +47,9 @@ COMMANDS: dict[str, Any] = {
     "prepare": prepare,
     "compare": compare,
     "tune": tune,
+    "keep": keep,
+    "encode": encode,
+    "prune": prune,
 }
 
 
