@@ -222,8 +222,12 @@ class MethodTrial:
         return str(self._fresh_digests["retold"])
 
     def loaded_digest(self) -> str:
-        """The hash of `loaded_codes()` of a fresh process, or of this one where no other could load the class."""
-        return str(self._fresh_digests["loaded"]) if loadable(self.cls) else digest_of(self.loaded_codes(self.kept()))
+        """The hash of `loaded_codes()` of a fresh process; of this one where no other could load the class, or it ended
+        for another reason."""
+        try:
+            return str(self._fresh_digests["loaded"]) if loadable(self.cls) else _loaded_digest(self, self.kept())
+        except Broken:
+            return _loaded_digest(self, self.kept())
 
     @cached_property
     def _fresh_digests(self) -> dict[str, str]:
