@@ -146,8 +146,9 @@ class Store:
             record.model = self._still_its_model(record, payload)
         if model is not None:
             record.model = _described(key, model)
-            _write(self.models / record.model["file"], model, "model")
-        _commit(self.cells / f"{key}.json", {**record.as_dict(), "schema": SCHEMA_VERSION}, payload, "")
+        told = {**record.as_dict(), "schema": SCHEMA_VERSION}
+        beside = {} if model is None else {self.models / told["model"]["file"]: model}
+        _commit(self.cells / f"{key}.json", told, payload, "", beside)
         if before and before != (record.model or {}).get("file"):
             (self.models / before).unlink(missing_ok=True)
         if not _may_go_on(record):
@@ -532,12 +533,20 @@ def commit_step(name: str) -> None:
     """Called between the steps of a write; does nothing. Tests put their faults here."""
 
 
-def _commit(path: Path, record: dict[str, Any], payload: Arrays | None, prefix: str) -> None:
-    """Payload, record, and then whatever the record before it had as payload."""
+def _commit(
+    path: Path,
+    record: dict[str, Any],
+    payload: Arrays | None,
+    prefix: str,
+    beside: Mapping[Path, bytes] | None = None,
+) -> None:
+    """Files beside it, payload, record, and then whatever the record before it had as payload goes."""
     if payload:
         content = _npz(payload)
         record["payload"] = _described(path.stem, content)
     text = _sealed(record)  # whatever is wrong with the record shows before anything is written
+    for file, other in (beside or {}).items():
+        _write(file, other, "model")
     if payload:
         _write(path.with_name(record["payload"]["file"]), content, f"{prefix}payload")
     before = _payload_name(path)
