@@ -240,11 +240,10 @@ def find_record(text: str, store: Store) -> Record:
 def read_model(record: Record, store: Store, *, stale: bool = False) -> Model:
     """The model of this record, as soon as its bytes, its code and its weights are those of then."""
     label = label_of(record)
-    if not record.model or "file" not in record.model:
-        why = f" ({record.model['reason']})" if record.model else ""
-        raise UsageError(
-            f"'{label}' was run, but its model was not kept{why}; keep it by: run_all.py keep {record.key[:12]}"
-        )
+    if record.model and "reason" in record.model:
+        raise UsageError(f"'{label}': its model was not kept: {record.model['reason']}")
+    if not record.model:
+        raise UsageError(f"'{label}' was run without keeping its model; keep it by: run_all.py keep {record.key[:12]}")
     if not store.has_model_file(record):
         raise UsageError(
             f"'{label}': its model is not there any more; keep it again by: run_all.py keep {record.key[:12]}"

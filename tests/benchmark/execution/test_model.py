@@ -182,7 +182,7 @@ def test_a_method_that_cannot_be_kept_leaves_its_cell_ok_and_says_why(kept: Kept
 
     try:
         store, key = kept("test-unkept", f"features:{tiny}")
-        with pytest.raises(UsageError, match=r"its model was not kept .method test-unkept: attribute `thing`"):
+        with pytest.raises(UsageError, match=r"its model was not kept: method test-unkept: attribute `thing`"):
             benchmark.load_model(key, store.root)
         assert store.read(key).ok  # type: ignore[union-attr]
     finally:
