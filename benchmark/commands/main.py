@@ -22,8 +22,11 @@ from benchmark.commands import (
     check,
     cite,
     compare,
+    encode,
+    keep,
     list,
     prepare,
+    prune,
     report,
     run,
     score,
@@ -46,6 +49,9 @@ COMMANDS: dict[str, Any] = {
     "prepare": prepare,
     "compare": compare,
     "tune": tune,
+    "keep": keep,
+    "encode": encode,
+    "prune": prune,
 }
 
 

@@ -17,13 +17,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from benchmark.execution.cell_names import is_called
     from benchmark.execution.fingerprint import differences
     from benchmark.execution.plan import plan
     from benchmark.execution.store import Store
 
     arguments.load_plugins(args)
     planned = plan(arguments.grid_of(args), Store(args.results))
-    chosen = [one for one in planned if args.cell in one.key or args.cell in one.cell.label]
+    chosen = [one for one in planned if is_called(args.cell, one.key, one.cell.label)]
     if not chosen:
         known = (
             f"the {len(planned)} cells are called like '{planned[0].cell.label}'" if planned else "there are no cells"

@@ -2,15 +2,16 @@
 
     cells/<key>.json           a record; its appearance is the commit
     cells/<key>.<hash>.npz     its payload: packed codes, per-query scores, curve points
+    models/<key>.<hash>.npz    the fitted method, where it was to be kept
     datasets/<rev>.json, .npz  labels and names of a data set's rows, written once per revision, the same way
     logs/, checkpoints/        what a running cell leaves
     locks/                     one file per cell in flight; the kernel frees a lock when its holder dies
     quarantine/                files whose hash did not match
     winners.json               in tune/: the settings that `tune` chose, with every trial's score
 
-Commit: payload to a temporary file, fsync, rename; then the record the same way; then the payload of the record
-before it goes. Killed at any moment, nothing is half-written: what a death leaves beside the records (temporary
-files, payloads without their record, freed locks) is swept up by the next run.
+Commit: model and payload to temporary files, fsync, rename; then the record the same way; then those of the record
+before it go. Killed at any moment, nothing is half-written: what a death leaves beside the records (temporary files,
+payloads and models without their record, freed locks) is swept up by the next run.
 
 A record ends with its own digest, taken over the bytes before it: any changed bit is noticed by every reader.
 """
@@ -56,6 +57,16 @@ class Verdict(NamedTuple):
     left: int  # of these, how many are still in their place
 
 
+class StoredCell(NamedTuple):
+    """A record, what its files weigh, and when it was written."""
+
+    record: Record
+    record_bytes: int
+    array_bytes: int
+    model_bytes: int
+    modified: float  # seconds since 1970
+
+
 class Store:
     """A results folder."""
 
@@ -63,6 +74,7 @@ class Store:
         self.root = Path(root)
         self.cells = self.root / "cells"
         self.datasets = self.root / "datasets"
+        self.models = self.root / "models"
 
     # Reading
 
@@ -91,6 +103,20 @@ class Store:
         """A cheap look: the payload exists and has its size. `verify` reads every byte."""
         return _is_there(self.cells, record.payload)
 
+    def model(self, record: Record) -> bytes:
+        """The file of the fitted method, checked against the hash in its record."""
+        if not _is_described(record.model):
+            raise Damaged(f"record {record.key}.json names no model")
+        return _payload_bytes(self.models, record.model or {}, "model")
+
+    def has_model(self, record: Record) -> bool:
+        """A cheap look, as `payload_is_there`."""
+        return _is_described(record.model) and _is_there(self.models, record.model)
+
+    def has_model_file(self, record: Record) -> bool:
+        """Whether the file that its record names exists, whatever is in it."""
+        return _is_described(record.model) and (self.models / (record.model or {})["file"]).exists()
+
     def dataset(self, revision: str) -> dict[str, np.ndarray]:
         """Labels and names of the rows of a data set."""
         note = _read_record(self._dataset_note(revision))
@@ -110,14 +136,37 @@ class Store:
 
     # Writing
 
-    def commit(self, record: Record, payload: Arrays | None = None) -> None:
-        """Payload first, then the record: that rename is the commit. A failure never overwrites a success."""
+    def commit(self, record: Record, payload: Arrays | None = None, model: bytes | None = None) -> None:
+        """Model and payload first, then the record: that rename is the commit. A failure never overwrites a success."""
         key = record.key
         if not record.ok and self._has_success(key):
             return
-        _commit(self.cells / f"{key}.json", {**record.as_dict(), "schema": SCHEMA_VERSION}, payload, "")
+        before = self._described_model(key)
+        if model is None and record.model is None and before:
+            record.model = self._still_its_model(record, payload)
+        if model is not None:
+            record.model = _described(key, model)
+        told = {**record.as_dict(), "schema": SCHEMA_VERSION}
+        beside = {} if model is None else {self.models / told["model"]["file"]: model}
+        _commit(self.cells / f"{key}.json", told, payload, "", beside)
+        if before and before != (record.model or {}).get("file"):
+            (self.models / before).unlink(missing_ok=True)
         if not _may_go_on(record):
             self.checkpoint_path(key).unlink(missing_ok=True)
+
+    def _described_model(self, key: str) -> str | None:
+        """The file of the model that the record of today names."""
+        with contextlib.suppress(Damaged):
+            record = self.read(key)
+            if record is not None and _is_described(record.model):
+                return str((record.model or {})["file"])
+        return None
+
+    def _still_its_model(self, record: Record, payload: Arrays | None) -> dict[str, Any] | None:
+        """The model of the record before, where the cell ran again without keeping one and came to the same arrays."""
+        old = self.read(record.key)
+        same = old is not None and payload and old.payload and old.payload == _described(record.key, _npz(payload))
+        return old.model if same and old is not None else None
 
     def _has_success(self, key: str) -> bool:
         try:
@@ -158,6 +207,10 @@ class Store:
                 with self.lock(prefix + name.lstrip(".").partition(".")[0]) as mine:
                     if mine and name in _strays(folder, name):
                         (folder / name).unlink(missing_ok=True)
+        for name in self._stray_models():
+            with self.lock(name.lstrip(".").partition(".")[0]) as mine:
+                if mine and name in self._stray_models():
+                    (self.models / name).unlink(missing_ok=True)
         for name in _names(self.root / "checkpoints"):
             if name.startswith("."):  # a snapshot half written; whole ones wait for their cell
                 with self.lock(name.lstrip(".").partition(".")[0]) as mine:
@@ -166,6 +219,19 @@ class Store:
         for name in _names(self.root / "locks"):
             with self.lock(name.removesuffix(".lock")):
                 pass  # leaving removes the file
+
+    def _stray_models(self) -> list[str]:
+        """Temporary files and models that no record names; those of a damaged record are left to `verify`."""
+        found = []
+        for name in _names(self.models):
+            key = name.lstrip(".").partition(".")[0]
+            try:
+                record = _read_record(self.cells / f"{key}.json")
+            except Damaged:
+                continue
+            if name.endswith(".tmp") or ((record or {}).get("model") or {}).get("file") != name:
+                found.append(name)
+        return found
 
     def log_path(self, key: str) -> Path:
         (self.root / "logs").mkdir(parents=True, exist_ok=True)
@@ -198,6 +264,39 @@ class Store:
                     return
             time.sleep(LOCK_WAIT)
 
+    # Weighing and dropping
+
+    def stored_cells(self) -> list[StoredCell]:
+        """Every undamaged record with what it weighs."""
+        found = []
+        for record in self.records():
+            with contextlib.suppress(FileNotFoundError):  # gone meanwhile
+                status = (self.cells / f"{record.key}.json").stat()
+                arrays = _size(self.cells, record.payload)
+                found.append(
+                    StoredCell(record, status.st_size, arrays, _size(self.models, record.model), status.st_mtime)
+                )
+        return found
+
+    def drop_model(self, record: Record) -> bool:
+        """Remove the fitted method; the record stays, and says that there was one. False where a run holds the cell."""
+        with self.lock(record.key) as mine:
+            if mine and _is_described(record.model):
+                (self.models / (record.model or {})["file"]).unlink(missing_ok=True)
+        return mine
+
+    def drop_record(self, record: Record) -> bool:
+        """Remove a record with its arrays and its model: the record first, that it never lacks them."""
+        with self.lock(record.key) as mine:
+            if mine:
+                (self.cells / f"{record.key}.json").unlink(missing_ok=True)
+                for folder, described in ((self.cells, record.payload), (self.models, record.model)):
+                    if _is_described(described):
+                        (folder / (described or {})["file"]).unlink(missing_ok=True)
+                self.checkpoint_path(record.key).unlink(missing_ok=True)
+                (self.root / "logs" / f"{record.key}.log").unlink(missing_ok=True)
+        return mine
+
     # Verifying
 
     def verify(self, quarantine: bool = True) -> Verdict:
@@ -219,7 +318,35 @@ class Store:
                     if not aside:
                         left += fault is not None
                         sound += fault is None and folder == self.cells
-        return Verdict(sound, faults, left)
+        damaged, there = self._verify_models(quarantine)
+        return Verdict(sound, faults + damaged, left + there)
+
+    def _verify_models(self, quarantine: bool) -> tuple[list[str], int]:
+        """The models that are not what was written, and how many of them are still in their place.
+
+        A record whose model is gone is whole: models may be dropped. So only the file is set aside.
+        """
+        faults, left = [], 0
+        for record in self.records():
+            if not self.has_model_file(record):
+                continue
+            with self._lock_where_we_may(record.key) as mine:
+                try:
+                    self.model(record)
+                except Damaged as error:
+                    if mine and self.has_model_file(record):
+                        faults.append(f"models/{record.key}: {error}")
+                        left += not (quarantine and self._model_moved(record))
+        return faults, left
+
+    def _model_moved(self, record: Record) -> bool:
+        name, aside = (record.model or {})["file"], self.root / "quarantine"
+        try:
+            aside.mkdir(parents=True, exist_ok=True)
+            (self.models / name).replace(aside / f"model.{name}")
+        except OSError:
+            return False
+        return True
 
     @contextlib.contextmanager
     def _lock_where_we_may(self, key: str) -> Iterator[bool]:
@@ -350,15 +477,35 @@ def _refuse_pipes(path: Path) -> None:
         raise Damaged(f"{path.name} is no file")
 
 
-def _payload_bytes(folder: Path, described: Mapping[str, Any]) -> bytes:
+def _payload_bytes(folder: Path, described: Mapping[str, Any], what: str = "payload") -> bytes:
     try:
         _refuse_pipes(folder / described["file"])
         content = (folder / described["file"]).read_bytes()
     except OSError as error:
-        raise Damaged(f"payload {described['file']} cannot be read: {error}") from error
+        raise Damaged(f"{what} {described['file']} cannot be read: {error}") from error
     if hashlib.sha256(content).hexdigest() != described["sha256"]:
-        raise Damaged(f"payload {described['file']} does not match the hash in its record")
+        raise Damaged(f"{what} {described['file']} does not match the hash in its record")
     return content
+
+
+def _is_described(described: Any) -> bool:
+    """Whether a record names a file, and does not only say why there is none."""
+    return described is not None and "file" in described and _describes_a_payload(described)
+
+
+def _described(key: str, content: bytes) -> dict[str, Any]:
+    """What a record says of a file that lies beside it."""
+    found = hashlib.sha256(content).hexdigest()
+    return {"file": f"{key}.{found[:12]}.npz", "sha256": found, "bytes": len(content)}
+
+
+def _size(folder: Path, described: Mapping[str, Any] | None) -> int:
+    """Bytes of the file that a record names; 0 where there is none."""
+    if not _is_described(described):
+        return 0
+    with contextlib.suppress(OSError):
+        return (folder / (described or {})["file"]).stat().st_size
+    return 0
 
 
 def _is_there(folder: Path, described: Mapping[str, Any] | None) -> bool:
@@ -386,13 +533,20 @@ def commit_step(name: str) -> None:
     """Called between the steps of a write; does nothing. Tests put their faults here."""
 
 
-def _commit(path: Path, record: dict[str, Any], payload: Arrays | None, prefix: str) -> None:
-    """Payload, record, and then whatever the record before it had as payload."""
+def _commit(
+    path: Path,
+    record: dict[str, Any],
+    payload: Arrays | None,
+    prefix: str,
+    beside: Mapping[Path, bytes] | None = None,
+) -> None:
+    """Files beside it, payload, record, and then whatever the record before it had as payload goes."""
     if payload:
         content = _npz(payload)
-        found = hashlib.sha256(content).hexdigest()
-        record["payload"] = {"file": f"{path.stem}.{found[:12]}.npz", "sha256": found, "bytes": len(content)}
+        record["payload"] = _described(path.stem, content)
     text = _sealed(record)  # whatever is wrong with the record shows before anything is written
+    for file, other in (beside or {}).items():
+        _write(file, other, "model")
     if payload:
         _write(path.with_name(record["payload"]["file"]), content, f"{prefix}payload")
     before = _payload_name(path)

@@ -338,7 +338,19 @@ class PairsAlone(Good):
         return super().fit(train)
 
 
+class KeepsHalf(Good):
+    """Says itself what is kept of it, and forgets its mean."""
+
+    def keep(self):
+        return {"planes": self.planes}
+
+    def restore(self, kept):
+        self.planes, self.mean, self.ready = kept["planes"], 0, True
+
+
 DECLARED = {FeaturesOnly: {"input": "images"}, PairsAlone: {"needs": "triplets"}}
+
+
 BREAKS = {
     OnlyLong: "can_be_built",
     Mumbles: "declines_with_a_reason",
@@ -374,6 +386,7 @@ BREAKS = {
     Constant: "better_than_random",
     FeaturesOnly: "images_too",
     PairsAlone: "triplet_list_too",
+    KeepsHalf: "a_kept_model_encodes_the_same",
 }
 
 
