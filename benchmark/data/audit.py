@@ -17,7 +17,7 @@ import numpy as np
 from benchmark.contracts import Split, Splits
 from benchmark.data.row_identity import RowIdentity, row_keys
 from benchmark.evaluation.counting import count
-from benchmark.evaluation.metrics import chance_map
+from benchmark.evaluation.metrics import chance_map, map_name
 
 GROUPS = ("head", "middle", "tail")
 SHARES = (0.01, 0.09)  # of the classes are head and middle: 1, 9 and 90 of ImageNet's 100, as in the paper
@@ -163,7 +163,7 @@ def _chance(query: Split, database: Split, k: int) -> float | None:
     """MAP@k of a random ranking, exactly; None where there are no labels, or nothing is relevant to any query."""
     if query.labels is None or database.labels is None or not len(query) or not len(database):
         return None
-    value = chance_map(query.labels, database.labels, k)
+    value = chance_map(query.labels, database.labels, k or None)
     return value if np.isfinite(value) else None
 
 
@@ -215,7 +215,9 @@ def audit_text(found: Audit) -> str:
         "query rows in database": _number(found.overlap),
         "training rows outside database": _number(found.train_outside_database),
         "similar training pairs": "-" if found.similar_pairs is None else f"{100 * found.similar_pairs:.2f} %",
-        f"MAP@{found.map_cutoff} of a random ranking": "-" if found.chance_map is None else f"{found.chance_map:.4f}",
+        f"{map_name(found.map_cutoff)} of a random ranking": "-"
+        if found.chance_map is None
+        else f"{found.chance_map:.4f}",
     }
     lines += [f"  {name}: {value}" for name, value in facts.items()]
     lines += _class_lines(found)

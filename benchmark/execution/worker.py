@@ -277,7 +277,7 @@ def _score(
     codes: Mapping[str, np.ndarray], splits: Splits, dataset: HashDataset, outcome: Outcome, threads: int
 ) -> None:
     arrays = codes["query"], codes["database"], splits.query.labels, splits.database.labels
-    scores = score_counts(count(*arrays, threads=threads), k=dataset.map_cutoff)
+    scores = score_counts(count(*arrays, threads=threads), k=dataset.map_cutoff or None)
     if not scores.queries:
         raise UsageError(f"{dataset.name}: no query shares a label with any database row, so nothing can be scored")
     by_group = scores.group_map(outcome.record.audit.get("groups", {}))
