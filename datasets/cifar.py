@@ -5,7 +5,8 @@ MAP@1000. By protocol=NAME, one of the three splits in use, at MAP@all: "54000" 
 in the database), "59000" (they are), "50000" (1,000 queries per class, all of the rest is database and training set).
 cifar100: 5,000 queries, 10,000 training images, the database is the rest of 45,000, MAP@all, as SHC has it.
 cifar100-lt: the official test images are the queries, the official training images the database, training sets as the
-long-tail papers size them: the i-th largest class has floor(500 i^-mu), 3,732 images at imbalance factor 50, 2,598 at 100.
+long-tail papers size them: the i-th largest class has floor(500 i^-mu), 3,732 images at imbalance factor 50, 2,598 at
+100.
 """
 
 from __future__ import annotations

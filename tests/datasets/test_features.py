@@ -106,7 +106,7 @@ BAD = {
         "array query_labels: labels: class number 1000000000",
     ),
     "below -1": ({"query_labels": np.array([0, 1, -2, 0, 0])}, "array query_labels: labels: class number -2"),
-    "a cut-off of nothing": ({"map_cutoff": np.array(0)}, "array map_cutoff: expected one whole number"),
+    "a cut-off below nothing": ({"map_cutoff": np.array(-1)}, "array map_cutoff: expected one whole number"),
     "pickled": ({"query_labels": np.array([{}] * 5, object)}, "array query_labels: cannot be read"),
     "class names too few": ({"class_names": np.array(["a"])}, "array class_names: 1 names, expected 3"),
     "row names too few": ({"query_ids": np.array(["a"])}, "array query_ids: 1 names, expected 5"),
