@@ -73,10 +73,11 @@ class CifarFiles(TorchvisionDataset):
     def _folder(self) -> Path:
         folder = first_file(self._root, self.folders, [self.batches])
         if folder is None:
-            raise UsageError(
-                f"{self.name}: {self.batches}/ is not under {self._root}; unpack {SITE}/{self.archive} there"
-            )
+            raise UsageError(f"{self.name}: {self.batches}/ is not under {self._root}; {self._remedy()}")
         return folder
+
+    def _remedy(self) -> str:
+        return f"unpack {SITE}/{self.archive} there, or 'python run_all.py prepare {self.name} --download' fetches it"
 
     def opened(self, download: bool = False) -> list[Any]:
         """torchvision compares the files with their known checksums before it unpickles them."""

@@ -74,7 +74,7 @@ def audit(splits: Splits, map_cutoff: int, allow_overlap: bool = False) -> Audit
         **_common_rows(rows),
         same_features=_same_features(splits, rows),
         similar_pairs=_similar_pairs(splits.train),
-        groups={} if counts is None else class_groups(counts),
+        groups={} if counts is None or _all_unseen(labels, counts) else class_groups(counts),
         map_cutoff=map_cutoff,
         chance_map=_chance(splits.query, splits.database, map_cutoff),
         class_names=None if splits.class_names is None else [str(name) for name in splits.class_names],
@@ -142,6 +142,13 @@ def _similar_pairs(train: Split) -> float | None:
         shared = int(count(alike, alike, train.labels, train.labels).counts[:, :, 1].sum())
         similar, total = shared - int(train.labels.any(axis=1).sum()), len(train) * (len(train) - 1)
     return similar / total if total else None
+
+
+def _all_unseen(query_labels: np.ndarray | None, train_counts: Sequence[int]) -> bool:
+    """Whether queries are of classes alone that no training row has: then none of these is more frequent than others."""
+    if query_labels is None or query_labels.shape[1] != len(train_counts):
+        return False
+    return not query_labels[:, np.asarray(train_counts) > 0].any()
 
 
 def class_groups(train_counts: Sequence[int] | np.ndarray) -> dict[str, list[int]]:
