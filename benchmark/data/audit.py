@@ -145,7 +145,7 @@ def _similar_pairs(train: Split) -> float | None:
 
 
 def _all_unseen(query_labels: np.ndarray | None, train_counts: Sequence[int]) -> bool:
-    """Whether queries are of classes alone that no training row has: then none of these is more frequent than others."""
+    """Whether queries are of classes alone that no training row has: then none of these is a head or a tail."""
     if query_labels is None or query_labels.shape[1] != len(train_counts):
         return False
     return not query_labels[:, np.asarray(train_counts) > 0].any()
