@@ -279,7 +279,7 @@ class HashDataset(Protocol):
     info: ClassVar[DatasetInfo]
     name: str  # how every result, table and plot calls it
     title: str  # for figures and captions
-    map_cutoff: int  # k of MAP@k
+    map_cutoff: int  # k of MAP@k; 0 for the whole database
     protocol: str  # one word or phrase: where the splits come from
     revision: str  # hash of the lists and of the images or features themselves, or of what generates them
     miniature: bool

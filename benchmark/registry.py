@@ -28,6 +28,7 @@ from benchmark.contracts import DatasetInfo, Family, HashDataset, HashMethod, In
 from benchmark.errors import UsageError
 from benchmark.guard import guard
 from benchmark.parameters import give_constructor, parameters_of, takes_training
+from benchmark.unseen import OPTIONS, UnseenClasses, own_options
 
 Kind = Literal["method", "dataset"]
 T = TypeVar("T", bound=type)
@@ -379,13 +380,28 @@ def get_dataset(spec: str, data_root: str | Path | None = None, **parameters: An
     name, _, argument = spec.partition(":")
     info: DatasetInfo = datasets.get(name).info
     if info.takes and not argument:
-        raise UsageError(f"dataset '{name}' needs a path: write {name}:{info.takes}")
+        raise UsageError(
+            f"dataset '{name}' needs a {'path' if takes_path(spec) else 'name'}: write {name}:{info.takes}"
+        )
     if argument and not info.takes:
         raise UsageError(f"dataset '{name}' takes no path, but '{spec}' was given")
     cls = dataset_class(spec, data_root)
-    unknown = set(parameters) - set(cls.info.parameters)
+    around = own_options(parameters, cls.info.parameters)
+    own = {key: value for key, value in parameters.items() if key not in around}
+    unknown = set(own) - set(cls.info.parameters)
     if unknown:
-        known = ", ".join(cls.info.parameters) or "none"
+        known = ", ".join([*cls.info.parameters, *OPTIONS])
         raise UsageError(f"dataset '{name}' has no parameter '{unknown.pop()}'; known: {known}")
     root = Path(data_root) if data_root is not None else None
-    return cast(HashDataset, cls(argument or None, data_root=root, **parameters))
+    dataset = cast(HashDataset, cls(argument or None, data_root=root, **own))
+    return cast(HashDataset, UnseenClasses(dataset, **around)) if around else dataset
+
+
+def takes_path(spec: str) -> bool:
+    """Whether what follows the colon is a file or folder, and not a name."""
+    return datasets.get(spec.partition(":")[0]).info.takes not in (None, "NAME")
+
+
+def plugin_of(dataset: HashDataset) -> type:
+    """The class that somebody registered, whatever was put around it."""
+    return type(dataset.whole if isinstance(dataset, UnseenClasses) else dataset)

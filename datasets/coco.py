@@ -14,7 +14,15 @@ from pathlib import Path
 import numpy as np
 
 from benchmark import UsageError, register_dataset
-from benchmark.data import MultiLabelDataset, OfficialImages, Piece, first_file, images_under, read_bytes
+from benchmark.data import (
+    MultiLabelDataset,
+    MultiLabelSizes,
+    OfficialImages,
+    Piece,
+    first_file,
+    images_under,
+    read_bytes,
+)
 
 SITE = "http://images.cocodataset.org"
 PARTS = {"train2014": (82_783, "13 GB"), "val2014": (40_504, "6 GB")}
@@ -56,7 +64,7 @@ class Coco(MultiLabelDataset):
         "58b28701ba5d9501d25052bfb424d1dd4fea0d6aed709cf52c50a9f7be09f653",  # test.txt
     )
     images_from = f"{SITE}/zips/train2014.zip and {SITE}/zips/val2014.zip"
-    unlabelled_images = "drop"
+    protocols = {"paper": MultiLabelSizes(queries_per_class=50, train_size=10_000, unlabelled="drop")}
 
     def pieces(self) -> list[Piece]:
         found = []

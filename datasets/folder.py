@@ -21,6 +21,7 @@ from benchmark.data import (
     ListSplits,
     check_name,
     class_sizes,
+    cut_off,
     draw_lists,
     draw_queries,
     draw_training,
@@ -48,14 +49,14 @@ class ClassFolders(ListedDataset):
         *,
         queries_per_class: int = 50,
         train_size: int = 0,  # 0: the whole database
-        imbalance: str = "",  # with train_size: balanced, paper, groups or exponential:RHO
-        map_cutoff: int = 1000,  # k of MAP@k
+        imbalance: str = "",  # with train_size: balanced, paper, groups, exponential:RHO or zipf:MU
+        map_cutoff: int | str = 1000,  # k of MAP@k, or all
         split_seed: int = 0,
         skip_broken: bool = False,  # leave out images that do not decode
     ) -> None:
         self._folder = need_folder("folder", given_path(argument))
         super().__init__(name_of_own("folder", file_title("folder", self._folder)))
-        self.map_cutoff = whole_number("folder.map_cutoff", map_cutoff, least=1)
+        self.map_cutoff = cut_off("folder.map_cutoff", map_cutoff)
         self._drawing: dict[str, Any] = {
             "queries": whole_number("folder.queries_per_class", queries_per_class, least=1),
             "train": whole_number("folder.train_size", train_size),

@@ -1,9 +1,10 @@
-"""imagenet and imagenet-balanced: HashNet's 100 classes, with the paper's skewed training set (one class of 1300, nine
-of ~411, 90 of ~56) or HashNet's balanced one (130 of each).
+"""imagenet, imagenet-balanced and imagenet-lt: HashNet's 100 classes, with the paper's skewed training set (one class
+of 1300, nine of ~411, 90 of ~56), HashNet's balanced one (130 of each), or one of the long-tail papers: the i-th
+largest class has floor(1300 i^-mu), 9,437 images at imbalance factor 50, 6,834 at 100.
 
 Under the data root: the published lists train.txt (or train_balanced.txt), test.txt and database.txt, in imagenet/ or
 beside the images; or the official folders train/ and val/ by WordNet id, from which the same protocol is drawn.
-MAP@1000.
+MAP@1000, imagenet-lt MAP@all.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from benchmark.data import (
     PaperDataset,
     Piece,
     class_sizes,
+    cut_off,
     draw_lists,
     draw_training,
     file_hash,
@@ -34,6 +36,7 @@ from benchmark.data import (
 )
 
 TRAIN, VAL = ("train", "ILSVRC2012_img_train"), ("val", "ILSVRC2012_img_val", "validation")
+LONG_TAIL = {50: ("zipf:0.845", 9437), 100: ("zipf:0.99", 6834)}  # imbalance factor -> profile, training images
 SIGN_UP = "https://image-net.org/download-images, after signing up"
 CLASSES = tuple(
     """
@@ -67,7 +70,7 @@ class ImageNet(PaperDataset):
     list_names = {"train": ("train.txt",), "query": ("test.txt", "query.txt"), "database": ("database.txt",)}
     needed_list = "database"
     images_from = SIGN_UP
-    map_cutoff = 1000
+    map_cutoff: int = 1000
     listed_imbalance = "paper"  # what the published training list has
     listed_size = 10_000
 
@@ -76,8 +79,9 @@ class ImageNet(PaperDataset):
         argument: str | None = None,
         data_root: Path | None = None,
         *,
-        imbalance: str | None = None,  # paper, groups, balanced or exponential:RHO; default: as published
+        imbalance: str | None = None,  # paper, groups, balanced, exponential:RHO or zipf:MU; default: as published
         train_size: int | None = None,  # where the training set is drawn; default: as published
+        map_cutoff: int | str | None = None,  # k of MAP@k, or all
         split_seed: int = 0,  # where splits are drawn
         skip_broken: bool = False,  # leave out rows whose image is missing or does not decode
         drop_overlap: bool = False,  # leave query rows out of the database
@@ -88,6 +92,8 @@ class ImageNet(PaperDataset):
         self.imbalance = word(self._option("imbalance"), chosen)
         self.train_size = whole_number(self._option("train_size"), size, least=1)
         self.split_seed = whole_number(self._option("split_seed"), split_seed)
+        if map_cutoff is not None:
+            self.map_cutoff = cut_off(self._option("map_cutoff"), map_cutoff)
 
     @property
     def as_published(self) -> bool:
@@ -187,3 +193,38 @@ class ImageNetBalanced(ImageNet):
     list_names = {**ImageNet.list_names, "train": ("train_balanced.txt",)}
     listed_imbalance = "balanced"
     listed_size = 13_000
+
+
+@register_dataset("imagenet-lt", title="ImageNet-LT")
+class ImageNetLongTail(ImageNet):
+    """ImageNet with a long-tailed training set, as in LTHNet and its successors; there is no published list of it."""
+
+    list_names = {**ImageNet.list_names, "train": ()}
+    map_cutoff = 0
+
+    def __init__(
+        self,
+        argument: str | None = None,
+        data_root: Path | None = None,
+        *,
+        imbalance_factor: int = 50,  # the largest class over the smallest: 50 or 100
+        map_cutoff: int | str | None = None,  # k of MAP@k, or all
+        split_seed: int = 0,
+        skip_broken: bool = False,  # leave out rows whose image is missing or does not decode
+        drop_overlap: bool = False,  # leave query rows out of the database
+    ) -> None:
+        factor = whole_number(self._option("imbalance_factor"), imbalance_factor)
+        if factor not in LONG_TAIL:
+            told = "expected 50 or 100, which papers use; any other: imagenet.imbalance=zipf:MU"
+            raise UsageError(f"{self._option('imbalance_factor')}={factor}: {told}")
+        imbalance, train_size = LONG_TAIL[factor]
+        super().__init__(
+            argument,
+            data_root,
+            imbalance=imbalance,
+            train_size=train_size,
+            map_cutoff=map_cutoff,
+            split_seed=split_seed,
+            skip_broken=skip_broken,
+            drop_overlap=drop_overlap,
+        )

@@ -14,12 +14,12 @@ from benchmark.data import (
     CLASS_NAMES,
     ListedDataset,
     ListSplits,
+    cut_off,
     file_title,
     find_lists,
     given_path,
     need_folder,
     read_class_names,
-    whole_number,
     yes_or_no,
 )
 from benchmark.registry import name_of_own
@@ -36,13 +36,13 @@ class ListsFolder(ListedDataset):
         argument: str,
         data_root: Path | None = None,
         *,
-        map_cutoff: int = 1000,  # k of MAP@k
+        map_cutoff: int | str = 1000,  # k of MAP@k, or all
         skip_broken: bool = False,  # leave out rows whose image is missing or does not decode
         drop_overlap: bool = False,  # leave query rows out of the database
     ) -> None:
         self._folder = need_folder("lists folder", given_path(argument))
         super().__init__(name_of_own("lists", file_title("lists folder", self._folder)))
-        self.map_cutoff = whole_number("lists.map_cutoff", map_cutoff, least=1)
+        self.map_cutoff = cut_off("lists.map_cutoff", map_cutoff)
         self._roots = (self._folder, *([data_root] if data_root else []))
         self._files = find_lists(self._folder)
         self._skip_broken = yes_or_no("lists.skip_broken", skip_broken)

@@ -20,6 +20,7 @@ from benchmark.data import (
     ImageFiles,
     ListSplits,
     NamedDataset,
+    cut_off,
     file_hash,
     file_title,
     given_path,
@@ -27,7 +28,6 @@ from benchmark.data import (
     joined_hash,
     need_file,
     read_text,
-    whole_number,
 )
 from benchmark.registry import name_of_own
 
@@ -49,11 +49,11 @@ class PairsFile(NamedDataset):
         argument: str,
         data_root: Path | None = None,
         *,
-        map_cutoff: int = 1000,  # k of MAP@k
+        map_cutoff: int | str = 1000,  # k of MAP@k, or all
     ) -> None:
         self._path = need_file("pairs file", given_path(argument))
         super().__init__(name_of_own("pairs", file_title("pairs file", self._path, stem=True)))
-        self.map_cutoff = whole_number("pairs.map_cutoff", map_cutoff, least=1)
+        self.map_cutoff = cut_off("pairs.map_cutoff", map_cutoff)
         self._root = data_root
         self.backbone = None if self._path.suffix == ".npz" else "alexnet"
 

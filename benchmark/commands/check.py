@@ -33,7 +33,8 @@ from benchmark.conformance import (
     recipe_of,
 )
 from benchmark.errors import UsageError
-from benchmark.registry import Kind, dataset_class, datasets, load_only, load_plugin, methods
+from benchmark.registry import Kind, dataset_class, datasets, load_only, load_plugin, methods, takes_path
+from benchmark.unseen import OPTIONS
 
 if TYPE_CHECKING:
     from benchmark.execution.supervise import Ending
@@ -112,8 +113,8 @@ def _request(args: argparse.Namespace) -> CheckRequest:
     path, named = Path(args.target), _is_name(args.target)
     argument = str(Path(args.argument).resolve()) if args.argument and Path(args.argument).exists() else args.argument
     target = args.target
-    if named and ":" in target:  # the checks run in a folder of their own
-        name, _, given = target.partition(":")
+    name, _, given = target.partition(":")
+    if named and given and (name not in datasets.names() or takes_path(name)):  # checks run in a folder of their own
         target = f"{name}:{Path(given).resolve()}"
     environment = {name: value for name, value in os.environ.items() if name.startswith("HASHBENCH_")}
     return CheckRequest(None if named else _source(path), target, argument, root, options, environment)
@@ -211,9 +212,9 @@ def _refuse_unused(request: CheckRequest, found: list[tuple[str, str, str]]) -> 
         if value and not classes:
             raise UsageError(f"{flag} is for data sets, but {request.target} has none")
     for name in request.options:
-        if not any(name in cls.info.parameters for cls in classes):
-            known = sorted({parameter for cls in classes for parameter in cls.info.parameters})
-            raise UsageError(f"--option {name}: no such parameter; known: {', '.join(known) or 'none'}")
+        known = sorted({parameter for cls in classes for parameter in (*cls.info.parameters, *OPTIONS)})
+        if name not in known:
+            raise UsageError(f"--option {name}: no such parameter; known: {', '.join(known)}")
 
 
 def _refuse_missing_data(recipe: Recipe) -> None:
@@ -229,7 +230,7 @@ def _refuse_missing_data(recipe: Recipe) -> None:
 def _recipe(request: CheckRequest, name: str) -> tuple[Any, str | None, Path | None, dict[str, Any]]:
     """Of one data set: what to build, its argument, the data root, and those of the options that it knows."""
     cls = datasets.get(name.partition(":")[0])
-    options = {key: value for key, value in request.options.items() if key in cls.info.parameters}
+    options = {key: value for key, value in request.options.items() if key in (*cls.info.parameters, *OPTIONS)}
     argument = request.argument if cls.info.takes or request.file is None else None
     return (cls if request.file else name), argument, request.data_root, options
 

@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_data(parser)
     arguments.add_plugin(parser)
     parser.add_argument("--lists", type=Path, metavar="DIR", help="also write the drawn lists there, with their hashes")
+    parser.add_argument("--download", action="store_true", help="first fetch what torchvision can fetch")
     parser.add_argument("--no-features", action="store_true", help="stop before computing features")
     parser.add_argument("--dry-run", action="store_true", help="only report what is there and what is missing")
 
@@ -42,6 +43,11 @@ def run(args: argparse.Namespace) -> int:
     arguments.load_plugins(args)
     arguments.method_words(args)  # a word that is none is told before any work
     choices = arguments.dataset_choices(args, arguments.chosen_names(args), check=False)
+    for choice in choices if args.download else []:
+        if not hasattr(choice.dataset, "opened"):
+            raise UsageError(
+                f"--download: torchvision cannot fetch {choice.label}; --dry-run tells where it comes from"
+            )
     with shown_progress():
         return max(_prepare(choice, args) for choice in choices)
 
@@ -54,6 +60,8 @@ def _prepare(choice: DatasetChoice, args: argparse.Namespace) -> int:
     else:
         for piece in dataset.pieces() if hasattr(dataset, "pieces") else []:
             print(f"  {piece_line(piece)}")
+    if args.download and not args.dry_run and not all(piece.complete for piece in dataset.pieces()):
+        dataset.opened(download=True)
     if args.dry_run:
         return _report(dataset)
     dataset.check()
@@ -101,6 +109,8 @@ def _report(dataset: HashDataset) -> int:
 def _show_lists(dataset: Any, target: Path | None) -> None:
     """Each list with its rows and hash; drawn ones are also written to `target`."""
     if not hasattr(dataset, "lists"):
+        if target is not None:
+            raise UsageError(f"--lists {target}: {dataset.title} has no lists to write; prepare it without --lists")
         return
     files: dict[str, Path] = dataset.lists()
     for part, path in files.items():

@@ -19,7 +19,7 @@ from benchmark.conformance.fresh_process import digest_of, in_a_fresh_process, l
 from benchmark.conformance.verdicts import Untested, error_text
 from benchmark.contracts import HashDataset, Splits
 from benchmark.errors import UsageError
-from benchmark.registry import datasets, get_dataset, load_only
+from benchmark.registry import datasets, get_dataset, load_only, takes_path
 
 SAMPLED, DECODED = 64, 5  # rows and images of a split that are compared; enough to tell, and quick on a million
 COPIED_FILES, COPIED_BYTES = 5000, 64 << 20  # data up to this size are copied, to see what a change of them does
@@ -42,7 +42,7 @@ class Recipe:
 
     @property
     def argument(self) -> Path | None:
-        return Path(self.spec.partition(":")[2]) if ":" in self.spec else None
+        return Path(self.spec.partition(":")[2]) if ":" in self.spec and takes_path(self.spec) else None
 
     def with_argument(self, argument: Path) -> Recipe:
         return replace(self, spec=f"{self.spec.partition(':')[0]}:{argument}")
@@ -91,7 +91,7 @@ def recipe_of(
             f"dataset '{name}' needs its data: give --data-root DIR (without it, '{info.stand_in}' is run)"
         )
     argument = argument or given
-    if argument and info.takes and Path(argument).exists():
+    if argument and takes_path(name) and Path(argument).exists():
         argument = str(Path(argument).resolve())
     root = None if data_root is None else Path(data_root).resolve()
     return Recipe(f"{name}:{argument}" if argument else name, root, dict(options or {}), info.source, info.entry)

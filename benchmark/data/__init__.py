@@ -4,20 +4,21 @@ What is importable from here is what data set plugins are written with. It costs
 """
 
 from benchmark.data.cache import cache_dir, replacing
-from benchmark.data.data_root import Piece, first_file, need_root, refuse_missing
+from benchmark.data.data_root import Piece, find_published, first_file, need_root, refuse_missing
 from benchmark.data.dataset_kinds import ListedDataset, NamedDataset, PaperDataset
 from benchmark.data.drawn_lists import CLASS_NAMES, DrawnLists, draw_lists, drawing_code
 from benchmark.data.feature_file import FeatureFile
 from benchmark.data.given_files import given_path, need_file, need_folder, read_bytes, read_text
-from benchmark.data.hashing import file_hash, joined_hash
+from benchmark.data.hashing import file_hash, joined_hash, tree_hashes
 from benchmark.data.image_index import images_under
 from benchmark.data.images import ImageArrays, ImageFiles
 from benchmark.data.list_files import read_list
 from benchmark.data.list_splits import PARTS, ListSplits, find_lists, read_class_names
 from benchmark.data.multi_label_dataset import MultiLabelDataset, OfficialImages
 from benchmark.data.names import check_name, file_title
-from benchmark.data.option_values import whole_number, word, yes_or_no
-from benchmark.data.split_drawing import class_sizes, draw_queries, draw_training
+from benchmark.data.option_values import cut_off, whole_number, word, yes_or_no
+from benchmark.data.split_drawing import MultiLabelSizes, SingleLabelSizes, class_sizes, draw_queries, draw_training
+from benchmark.data.torchvision_dataset import TorchvisionDataset, accepted
 
 __all__ = [
     "CLASS_NAMES",
@@ -29,13 +30,18 @@ __all__ = [
     "ListSplits",
     "ListedDataset",
     "MultiLabelDataset",
+    "MultiLabelSizes",
     "NamedDataset",
     "OfficialImages",
     "PaperDataset",
     "Piece",
+    "SingleLabelSizes",
+    "TorchvisionDataset",
+    "accepted",
     "cache_dir",
     "check_name",
     "class_sizes",
+    "cut_off",
     "draw_lists",
     "draw_queries",
     "draw_training",
@@ -43,6 +49,7 @@ __all__ = [
     "file_hash",
     "file_title",
     "find_lists",
+    "find_published",
     "first_file",
     "given_path",
     "images_under",
@@ -56,6 +63,7 @@ __all__ = [
     "read_text",
     "refuse_missing",
     "replacing",
+    "tree_hashes",
     "whole_number",
     "word",
     "yes_or_no",

@@ -17,7 +17,7 @@ import numpy as np
 from benchmark.contracts import Split, Splits
 from benchmark.data.row_identity import RowIdentity, row_keys
 from benchmark.evaluation.counting import count
-from benchmark.evaluation.metrics import chance_map
+from benchmark.evaluation.metrics import chance_map, map_name
 
 GROUPS = ("head", "middle", "tail")
 SHARES = (0.01, 0.09)  # of the classes are head and middle: 1, 9 and 90 of ImageNet's 100, as in the paper
@@ -74,7 +74,7 @@ def audit(splits: Splits, map_cutoff: int, allow_overlap: bool = False) -> Audit
         **_common_rows(rows),
         same_features=_same_features(splits, rows),
         similar_pairs=_similar_pairs(splits.train),
-        groups={} if counts is None else class_groups(counts),
+        groups={} if counts is None or _all_unseen(labels, counts) else class_groups(counts),
         map_cutoff=map_cutoff,
         chance_map=_chance(splits.query, splits.database, map_cutoff),
         class_names=None if splits.class_names is None else [str(name) for name in splits.class_names],
@@ -144,6 +144,13 @@ def _similar_pairs(train: Split) -> float | None:
     return similar / total if total else None
 
 
+def _all_unseen(query_labels: np.ndarray | None, train_counts: Sequence[int]) -> bool:
+    """Whether queries are of classes alone that no training row has: then none of these is a head or a tail."""
+    if query_labels is None or query_labels.shape[1] != len(train_counts):
+        return False
+    return not query_labels[:, np.asarray(train_counts) > 0].any()
+
+
 def class_groups(train_counts: Sequence[int] | np.ndarray) -> dict[str, list[int]]:
     """Classes by their number of training images: the top 1 %, the next 9 %, the rest (each at least one).
 
@@ -163,7 +170,7 @@ def _chance(query: Split, database: Split, k: int) -> float | None:
     """MAP@k of a random ranking, exactly; None where there are no labels, or nothing is relevant to any query."""
     if query.labels is None or database.labels is None or not len(query) or not len(database):
         return None
-    value = chance_map(query.labels, database.labels, k)
+    value = chance_map(query.labels, database.labels, k or None)
     return value if np.isfinite(value) else None
 
 
@@ -215,7 +222,9 @@ def audit_text(found: Audit) -> str:
         "query rows in database": _number(found.overlap),
         "training rows outside database": _number(found.train_outside_database),
         "similar training pairs": "-" if found.similar_pairs is None else f"{100 * found.similar_pairs:.2f} %",
-        f"MAP@{found.map_cutoff} of a random ranking": "-" if found.chance_map is None else f"{found.chance_map:.4f}",
+        f"{map_name(found.map_cutoff)} of a random ranking": "-"
+        if found.chance_map is None
+        else f"{found.chance_map:.4f}",
     }
     lines += [f"  {name}: {value}" for name, value in facts.items()]
     lines += _class_lines(found)

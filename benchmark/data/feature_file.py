@@ -45,10 +45,10 @@ class FeatureFile:
         raise UsageError(f"features file {self.path}, array {name}: {text}")
 
     def map_cutoff(self) -> int:
-        """k of MAP@k."""
+        """k of MAP@k; 0 for the whole database."""
         value = self.arrays.get("map_cutoff", np.array(MAP_CUTOFF))
-        if value.size != 1 or value.dtype.kind not in "iu" or not 1 <= int(value.reshape(-1)[0]) <= MOST:
-            self.fault("map_cutoff", f"expected one whole number from 1 to {MOST:,}")
+        if value.size != 1 or value.dtype.kind not in "iu" or not 0 <= int(value.reshape(-1)[0]) <= MOST:
+            self.fault("map_cutoff", f"expected one whole number from 1 to {MOST:,}, or 0 for the whole database")
         return int(value.reshape(-1)[0])
 
     def features(self, parts: Sequence[str]) -> dict[str, np.ndarray]:

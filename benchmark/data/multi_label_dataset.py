@@ -1,14 +1,13 @@
-"""NUS-WIDE and MS-COCO as the hashing literature uses them: what the two multi-label sets share.
+"""NUS-WIDE, MS-COCO, MIRFlickr and VOC as the hashing literature uses them: what the multi-label sets share.
 
-Published lists where they are there; else the paper's protocol on all images of the official files: 50
-queries per class, the rest is the database, 10,000 training images from it. How to read the official files is
-their own part.
+Published lists where they are there; else a protocol of the literature, drawn from all images of the official files.
+Which protocols there are, and how to read the official files, is the data sets' own part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,8 +20,8 @@ from benchmark.data.drawn_lists import CLASS_NAMES, DrawnLists, draw_lists, draw
 from benchmark.data.hashing import file_hash, joined_hash
 from benchmark.data.image_index import images_under
 from benchmark.data.list_splits import ListSplits, read_class_names
-from benchmark.data.option_values import whole_number, word
-from benchmark.data.split_drawing import draw_multi_label
+from benchmark.data.option_values import cut_off, whole_number, word
+from benchmark.data.split_drawing import MultiLabelSizes, draw_multi_label
 from benchmark.errors import UsageError
 
 
@@ -37,34 +36,62 @@ class OfficialImages:
 
 
 class MultiLabelDataset(PaperDataset):
-    """What it does besides: `sources`, the official files that decide the lists, and `collect`, which reads them."""
+    """What it states besides: its protocols by name, the first of them the usual one, and its cut-off. What it does:
+    `sources`, the official files that decide the lists, and `collect`, which reads them."""
 
-    map_cutoff = 5000
+    map_cutoff: int = 5000
     needed_list = "train"
-    unlabelled_images: ClassVar[str]  # keep or drop: what the paper does with them
     listed_names: ClassVar[Sequence[str]] = ()  # of the columns of published lists
     named_lists: ClassVar[Sequence[str]] = ()  # hashes of the lists that these names were checked with
+    protocols: ClassVar[Mapping[str, MultiLabelSizes]]
 
     def __init__(
         self,
         argument: str | None = None,
         data_root: Path | None = None,
         *,
-        queries_per_class: int = 50,  # where splits are drawn
-        train_size: int = 10_000,  # where splits are drawn
-        unlabelled: str | None = None,  # keep or drop, where splits are drawn; default: as the paper does
+        protocol: str | int | None = None,  # by name; default: the usual one. All below but the seed default to it
+        queries_per_class: int | None = None,
+        queries: int | None = None,  # in all; goes with queries_per_class=0
+        train_per_class: int | None = None,
+        train_size: int | None = None,  # in all; goes with train_per_class=0
+        unlabelled: str | None = None,  # keep or drop, where splits are drawn
+        map_cutoff: int | str | None = None,  # k of MAP@k, or all
         split_seed: int = 0,
         skip_broken: bool = False,  # leave out rows whose image is missing or does not decode
         drop_overlap: bool = False,  # leave query rows out of the database
     ) -> None:
         super().__init__(data_root, skip_broken, drop_overlap)
-        chosen = self.unlabelled_images if unlabelled is None else unlabelled
-        self.drawn_by: dict[str, Any] = {
-            "queries_per_class": whole_number(self._option("queries_per_class"), queries_per_class, least=1),
-            "train_size": whole_number(self._option("train_size"), train_size, least=1),
-            "unlabelled": word(self._option("unlabelled"), chosen, "keep", "drop"),
-            "split_seed": whole_number(self._option("split_seed"), split_seed),
+        usual = next(iter(self.protocols))
+        self.chosen = usual if protocol is None else word(self._option("protocol"), str(protocol), *self.protocols)
+        per_class = {"queries_per_class": queries_per_class, "train_per_class": train_per_class}
+        totals = {"queries": queries, "train_size": train_size}
+        given: dict[str, Any] = {
+            name: whole_number(self._option(name), value)
+            for name, value in (per_class | totals).items()
+            if value is not None
         }
+        if unlabelled is not None:
+            given["unlabelled"] = word(self._option("unlabelled"), unlabelled, "keep", "drop")
+        for total, own in (("queries", "queries_per_class"), ("train_size", "train_per_class")):
+            if given.get(total) and own not in given:
+                given[own] = 0
+        self.sizes = replace(self.protocols[self.chosen], **given)
+        self._refuse_nothing()
+        if map_cutoff is not None:
+            self.map_cutoff = cut_off(self._option("map_cutoff"), map_cutoff)
+        self.split_seed = whole_number(self._option("split_seed"), split_seed)
+
+    def _refuse_nothing(self) -> None:
+        for total, own in (("queries", "queries_per_class"), ("train_size", "train_per_class")):
+            if not getattr(self.sizes, total) and not getattr(self.sizes, own):
+                options = f"{self._option(own)} and {self._option(total)}"
+                raise UsageError(f"{options} are both 0: expected one of them to be 1 or more")
+
+    @cached_property
+    def published(self) -> dict[str, Path]:
+        """The published lists, which are of the usual protocol."""
+        return super().published if self.chosen == next(iter(self.protocols)) else {}
 
     def sources(self) -> list[Path]:
         """The official files that decide the lists."""
@@ -76,10 +103,7 @@ class MultiLabelDataset(PaperDataset):
 
     @property
     def drawn_protocol(self) -> str:
-        return (
-            "drawn, {queries_per_class} queries per class, {train_size} training images, "
-            "unlabelled {unlabelled}, seed {split_seed}"
-        ).format(**self.drawn_by)
+        return f"drawn, {self.sizes}, seed {self.split_seed}"
 
     def _listed_names(self, files: Mapping[str, Path]) -> Sequence[str] | None:
         """Of published lists, which do not name their columns; None where they are not those that are known."""
@@ -104,12 +128,17 @@ class MultiLabelDataset(PaperDataset):
 
     def _drawn(self) -> dict[str, Path]:
         refuse_missing(self.name, self.root, self.pieces())
+        return draw_lists(self.name, self.identity(), self._draw)
+
+    def identity(self) -> dict[str, Any]:
+        """All that decides the drawn lists."""
         sources = [file_hash(path) for path in self.sources()]
-        identity: dict[str, Any] = {**self.drawn_by, "sources": sources, "plugin": self._code()}
+        drawing = {**asdict(self.sizes), "split_seed": self.split_seed}
+        identity: dict[str, Any] = {**drawing, "sources": sources, "plugin": self._code()}
         if self.skip_broken:  # missing images are left out before drawing: no class runs short of queries
             folders = images_under(self.root).folders
             identity["images"] = joined_hash([f"{folder}\n{name}" for folder in folders for name in folders[folder]])
-        return draw_lists(self.name, identity, self._draw)
+        return identity
 
     def _draw(self) -> DrawnLists:
         found = self.collect()
@@ -119,8 +148,7 @@ class MultiLabelDataset(PaperDataset):
         if not len(rows):
             raise UsageError(f"{self.name}: no image of {found.origin} is under {self.root}")
         labels = found.labels[rows]
-        sizes = self.drawn_by["queries_per_class"], self.drawn_by["train_size"]
-        drawn = draw_multi_label(labels, *sizes, self.name, self.drawn_by["split_seed"])
+        drawn = draw_multi_label(labels, self.sizes, self.name, self.split_seed)
         names = [path or entry.replace("\\", "/") for path, entry in zip(paths, found.entries, strict=True)]
         parts = {p: ([names[rows[i]] for i in chosen], labels[chosen]) for p, chosen in vars(drawn).items()}
         return DrawnLists(parts, found.class_names, notes)
@@ -132,7 +160,7 @@ class MultiLabelDataset(PaperDataset):
             keep &= there
             notes.append(f"{int((~there).sum()):,} of {len(there):,} images are missing, left out before drawing")
         labelled = found.labels.any(axis=1)
-        if self.drawn_by["unlabelled"] == "drop" and not labelled.all():
+        if self.sizes.unlabelled == "drop" and not labelled.all():
             keep &= labelled
             notes.append(f"{int((~labelled).sum()):,} of {len(there):,} images have no label, left out before drawing")
         return np.flatnonzero(keep), notes

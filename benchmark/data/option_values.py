@@ -17,6 +17,14 @@ def whole_number(option: str, value: Any, least: int = 0, most: int = MOST) -> i
     return int(value)
 
 
+def cut_off(option: str, value: Any) -> int:
+    """k of MAP@k; "all", or 0, for the whole database, which is told by 0 from here on."""
+    try:
+        return 0 if value == "all" else whole_number(option, value)
+    except UsageError as error:
+        raise UsageError(f"{error}, or all") from None
+
+
 def yes_or_no(option: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise UsageError(f"{option}={value!r}: expected true or false")

@@ -385,6 +385,11 @@ class Scores:
         return "\n".join(f"{name:20} {value:.4f}  ({about})" for name, value, about in rows)
 
 
+def map_name(k: int) -> str:
+    """What a table calls the score of a data set whose cut-off is `k`; 0 means the whole database."""
+    return f"MAP@{k or 'all'}"
+
+
 def _mean(values: np.ndarray) -> float:
     finite = values[np.isfinite(values)]
     return float(finite.mean()) if finite.size else float("nan")

@@ -24,7 +24,16 @@ from benchmark.evaluation.counting import EVALUATOR_VERSION
 from benchmark.execution.fingerprint import digest, pipeline_sources, plugin_sources
 from benchmark.execution.record import SCHEMA_VERSION
 from benchmark.execution.tuned_settings import Chosen, TunedSettings, choose
-from benchmark.registry import builtin_folder, dataset_class, datasets, get_dataset, get_method, methods
+from benchmark.registry import (
+    builtin_folder,
+    dataset_class,
+    datasets,
+    get_dataset,
+    get_method,
+    methods,
+    plugin_of,
+    takes_path,
+)
 
 MAX_SEED = 2**32 - 1  # what every library's generator takes
 Sweep = tuple[str, str, Sequence[Any]]  # a method or a data set, its parameter, the values
@@ -88,7 +97,7 @@ def data_parts(dataset: HashDataset, backbone: str | None, weights: str | None, 
         "dataset": {
             "revision": dataset.revision,
             "map_cutoff": dataset.map_cutoff,
-            "sources": plugin_sources(type(dataset)),
+            "sources": plugin_sources(plugin_of(dataset)),
         },
         "weights": weights_id(backbone, weights, partial) if backbone else None,
         "pipeline": pipeline_sources() if backbone else None,
@@ -349,7 +358,7 @@ def _own_backbone(dataset: HashDataset, backbone: str | None) -> str | None:
 def _absolute(spec: str) -> str:
     """Cells run in a scratch folder, so paths must not depend on the working directory."""
     name, _, argument = spec.partition(":")
-    return f"{name}:{os.path.realpath(argument)}" if argument else spec
+    return f"{name}:{os.path.realpath(argument)}" if argument and takes_path(spec) else spec
 
 
 def _absolute_file(weights: str | None) -> str | None:

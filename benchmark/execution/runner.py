@@ -23,6 +23,7 @@ import joblib
 import numpy as np
 
 from benchmark.errors import UsageError
+from benchmark.evaluation.metrics import map_name
 from benchmark.execution.grid import Cell, DatasetChoice
 from benchmark.execution.options import Options, usable_cores
 from benchmark.execution.origin import Origin, origin_of
@@ -34,7 +35,7 @@ from benchmark.execution.request import Outcome, Request
 from benchmark.execution.store import Damaged, Store
 from benchmark.execution.supervise import INTERRUPTED, Ending, Flag, Limits, start_server, supervise
 from benchmark.execution.worker import Prepared, blank_record, prepare_data, run_cell
-from benchmark.registry import datasets, get_method
+from benchmark.registry import datasets, get_method, plugin_of
 
 WAIT_FOR_OTHERS = 0.5  # seconds between looks at cells that another run holds
 # task, its argument, limits, log file, flag to stop it -> how it ended
@@ -98,7 +99,7 @@ def _origins(cell: Cell) -> tuple[Origin, ...]:
     """Of the method and the data set, and of the data set whose stand-in it is."""
     name = cell.choice.spec.partition(":")[0]
     found = [origin_of("method", get_method(cell.method.name))]
-    found += [origin_of("dataset", cls) for cls in (datasets.get(name), type(cell.choice.dataset))]
+    found += [origin_of("dataset", cls) for cls in (datasets.get(name), plugin_of(cell.choice.dataset))]
     return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
@@ -312,9 +313,11 @@ def outcome_line(record: Record) -> str:
         metrics, seconds = record.metrics, sum(record.seconds.values())
         doubtful = ", DOUBTFUL" if record.doubts else ""
         doubtful = ", COLLAPSED codes" if record.health.get("collapsed") else doubtful
+        whole = record.parts.get("dataset", {}).get("map_cutoff") == 0
+        name = map_name(0 if whole else metrics["k"])
         if record.cell.get("fold"):  # what `tune` goes by
-            return f"MAP@{metrics['k']} over classes {metrics['map_macro']:.4f}{doubtful}, {seconds:.1f} s"
-        return f"MAP@{metrics['k']} {metrics['map']:.4f}{doubtful}, {seconds:.1f} s"
+            return f"{name} over classes {metrics['map_macro']:.4f}{doubtful}, {seconds:.1f} s"
+        return f"{name} {metrics['map']:.4f}{doubtful}, {seconds:.1f} s"
     error = record.error or {}
     return f"{record.status}: {error.get('message', '')}".splitlines()[0][:200]
 

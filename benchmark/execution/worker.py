@@ -317,7 +317,7 @@ def _score(
     threads: int,
 ) -> None:
     ranked = _ranked_codes if info.ranks == "codes" else _ranked_vectors
-    scores, stable = ranked(codes, splits, dataset.map_cutoff, threads)
+    scores, stable = ranked(codes, splits, dataset.map_cutoff or None, threads)
     if not scores.queries:
         raise UsageError(f"{dataset.name}: no query shares a label with any database row, so nothing can be scored")
     by_group = scores.group_map(outcome.record.audit.get("groups", {}))
@@ -333,14 +333,18 @@ def _score(
     outcome.payload = payload(codes if info.ranks == "codes" else {}, scores)
 
 
-def _ranked_codes(codes: Mapping[str, np.ndarray], splits: Splits, k: int, threads: int) -> tuple[Scores, Scores]:
+def _ranked_codes(
+    codes: Mapping[str, np.ndarray], splits: Splits, k: int | None, threads: int
+) -> tuple[Scores, Scores]:
     """Scores by Hamming distance: as expected over ties, and with ties in database order."""
     arrays = codes["query"], codes["database"], splits.query.labels, splits.database.labels
     scores = score_counts(count(*arrays, threads=threads), k=k)
     return scores, in_database_order(scores, *arrays)
 
 
-def _ranked_vectors(vectors: Mapping[str, np.ndarray], splits: Splits, k: int, threads: int) -> tuple[Scores, Scores]:
+def _ranked_vectors(
+    vectors: Mapping[str, np.ndarray], splits: Splits, k: int | None, threads: int
+) -> tuple[Scores, Scores]:
     """The same by cosine."""
     labels = splits.query.required_labels(), splits.database.required_labels()
     counts = count_vectors(vectors["query"], vectors["database"], *labels)

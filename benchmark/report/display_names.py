@@ -12,6 +12,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import PurePath
 from typing import NamedTuple, TypeVar
 
+from benchmark.evaluation.metrics import map_name
+
 LONGEST = 80  # letters of a title
 LONGEST_REASON = 300
 LONGEST_SLUG = 48  # three of them and a suffix fit into a file name
@@ -102,7 +104,7 @@ def dataset_labels(found: Mapping[DatasetIdentity, DatasetNames]) -> dict[Datase
     tellers: tuple[Callable[[DatasetIdentity], str], ...] = (
         lambda one: clean(one.dataset, 40),
         lambda one: clean(one.protocol, 40),
-        lambda one: "" if one.cutoff is None else f"MAP@{one.cutoff}",
+        lambda one: "" if one.cutoff is None else map_name(one.cutoff),
         lambda one: clean(one.revision)[:6],
         lambda one: clean(one.revision),
     )

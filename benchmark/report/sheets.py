@@ -201,9 +201,9 @@ def chance_level(cells: pd.DataFrame) -> float | None:
 
 
 def cutoff(cells: pd.DataFrame) -> str:
-    """k of MAP@k."""
+    """k of MAP@k, or "all"."""
     known = cells["cutoff"].dropna().unique()
-    return ", ".join(str(int(k)) for k in sorted(known)) or "–"
+    return ", ".join(str(int(k) or "all") for k in sorted(known)) or "–"
 
 
 def map_at(cells: pd.DataFrame) -> str:

@@ -82,7 +82,7 @@ class StoredArrays:
             labels = self.labels(revision)
             if groups and labels is not None and k == k:
                 same = count(np.ones((len(labels[0]), 1)), np.ones((len(labels[1]), 1)), *labels)
-                return score_counts(same, int(k)).group_map(groups)
+                return score_counts(same, int(k) or None).group_map(groups)
         return {}
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmark.commands import main
 from benchmark.data.audit import audit
 from benchmark.errors import UsageError
 from benchmark.registry import get_dataset
@@ -106,7 +107,7 @@ BAD = {
         "array query_labels: labels: class number 1000000000",
     ),
     "below -1": ({"query_labels": np.array([0, 1, -2, 0, 0])}, "array query_labels: labels: class number -2"),
-    "a cut-off of nothing": ({"map_cutoff": np.array(0)}, "array map_cutoff: expected one whole number"),
+    "a cut-off below nothing": ({"map_cutoff": np.array(-1)}, "array map_cutoff: expected one whole number"),
     "pickled": ({"query_labels": np.array([{}] * 5, object)}, "array query_labels: cannot be read"),
     "class names too few": ({"class_names": np.array(["a"])}, "array class_names: 1 names, expected 3"),
     "row names too few": ({"query_ids": np.array(["a"])}, "array query_ids: 1 names, expected 5"),
@@ -142,3 +143,16 @@ def test_a_sound_file_is_examined_once(tmp_path, monkeypatch):
     dataset.check()
     monkeypatch.setattr(type(dataset), "load", lambda self: pytest.fail("read again"))
     dataset.check()
+
+
+def test_a_cut_off_of_0_is_shown_as_all(tmp_path, capsys):
+    dataset = file_of(tmp_path, map_cutoff=np.array(0))
+    assert dataset.map_cutoff == 0
+    spec = f"features:{tmp_path / 'mine.npz'}"
+    words = ["--results", str(tmp_path / "results"), "--reports", str(tmp_path / "reports")]
+    assert main(["run", "--datasets", spec, "--methods", "lsh", "--bits", "8", "--jobs", "1", *words]) == 0
+    told = capsys.readouterr()
+    assert "MAP@all" in told.out + told.err
+    table = next((tmp_path / "reports" / "default" / "tables").glob("map*.md")).read_text()
+    assert "MAP@all" in table
+    assert "k = all" in table

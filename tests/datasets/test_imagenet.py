@@ -1,8 +1,10 @@
-"""imagenet and imagenet-balanced under a data root, and imbalance as a parameter."""
+"""imagenet, imagenet-balanced and imagenet-lt under a data root, and imbalance as a parameter."""
 
+import numpy as np
 import pytest
 
 from benchmark.data.audit import audit
+from benchmark.data.split_drawing import class_sizes
 from benchmark.errors import UsageError
 from benchmark.registry import datasets, get_dataset
 
@@ -104,3 +106,26 @@ def test_flat_validation_images_are_explained(root):
 def test_unknown_imbalance(folders, imbalance):
     with pytest.raises(UsageError, match=f"imbalance '{imbalance}': expected"):
         load(folders, imbalance=imbalance)
+
+
+@pytest.mark.parametrize(("factor", "total", "smallest"), [(50, 9437, 26), (100, 6834, 13)])
+def test_the_long_tail_is_sized_as_in_the_papers(folders, factor, total, smallest):
+    dataset = get_dataset("imagenet-lt", folders.folder, imbalance_factor=factor)
+    assert (dataset.train_size, dataset.map_cutoff) == (total, 0)
+    available = np.array([1300] * 75 + [1029] * 25)  # not all of the 100 classes have 1300 images
+    for seed in range(20):
+        sizes = class_sizes(dataset.imbalance, available, dataset.train_size, seed)
+        assert (sizes.sum(), sizes.max(), sizes.min(), sizes.max() // sizes.min()) == (total, 1300, smallest, factor)
+
+
+def test_the_long_tail_is_drawn_from_folders_and_beside_published_lists(folders, root):
+    dataset, splits = load(folders, "imagenet-lt")
+    assert dataset.protocol == "drawn, imbalance zipf:0.845, 9437 training images, seed 0"
+    assert (len(splits.query), len(splits.database), len(splits.train)) == (200, 800, 800)  # more there is not
+    with pytest.raises(UsageError, match=r"imagenet-lt\.imbalance_factor=7: expected 50 or 100"):
+        get_dataset("imagenet-lt", folders.folder, imbalance_factor=7)
+    for part in ("train", "test", "database"):  # a skewed training list is not the one that is meant
+        root.image(f"{part}.JPEG")
+        root.text(f"{part}.txt", f"{part}.JPEG " + " ".join(["1"] + ["0"] * 99))
+    assert get_dataset("imagenet-lt", root.folder).protocol.startswith("drawn")
+    assert [*get_dataset("imagenet-lt", root.folder).load().train.ids] == ["database.JPEG"]

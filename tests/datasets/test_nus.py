@@ -105,3 +105,44 @@ def test_columns_of_the_published_lists_are_in_the_order_of_the_alphabet(paper_l
         crowds.append(int(own[np.argmin(own[size:] - own[:-size])]))  # the fifth of them that lies closest together
     assert crowds == sorted(crowds)
     assert labels.sum(axis=0).argmax() == names.index("sky")
+
+
+def test_nus21_has_the_most_frequent_concepts_in_their_order(root):
+    root.nus(images=400)
+    dataset = get_dataset("nus21", root.folder, queries_per_class=2, train_per_class=3)
+    dataset.check()
+    splits = dataset.load()
+    held = {f"concept{column:02d}": sum(row % 5 > 0 and (row % 81 == column or row % 7 == column) for row in range(400))
+            for column in range(81)}  # fmt: skip
+    listed = sorted(held, reverse=True)  # the order of Concepts81.txt
+    frequent = sorted(listed, key=lambda name: -held[name])[:21]  # sorting keeps the order of what is alike
+    assert splits.class_names == [name for name in listed if name in frequent]
+    for name, labels in zip(splits.database.ids, splits.database.labels, strict=True):
+        row = int(name.rpartition("/")[2].partition("_")[0])
+        own = {f"concept{row % 81:02d}", f"concept{row % 7:02d}"} & set(frequent)
+        assert {splits.class_names[column] for column in np.flatnonzero(labels)} == own != set()
+    assert (splits.query.labels.sum(axis=0) >= np.minimum(2, splits.database.labels.sum(axis=0) // 2)).all()
+    assert set(splits.train.ids) < set(splits.database.ids)
+
+
+def test_nus21_takes_no_lists_of_81_concepts_for_its_own(root):
+    root.nus(images=200)
+    for part in ("train", "test", "database"):
+        root.text(f"nuswide_81/{part}.txt", "Flickr/folder0/0000_0.jpg " + " ".join(["0"] * 81))
+    assert get_dataset("nus", root.folder).protocol == "published lists"
+    dataset = get_dataset("nus21", root.folder)
+    told = "drawn, 100 queries per class, 500 training images per class, unlabelled drop, seed 0"
+    assert dataset.protocol == told
+    for part in ("train", "test", "database"):
+        root.text(f"nuswide_21/{part}.txt", "Flickr/folder0/0000_0.jpg " + " ".join(["1"] * 21))
+    published = get_dataset("nus21", root.folder)
+    assert published.protocol == "published lists"
+    assert published.load().train.labels.shape == (1, 21)
+
+
+def test_the_other_draw_of_all_concepts(root):
+    root.nus(images=200)
+    dataset = get_dataset("nus", root.folder, protocol="m", queries=30, train_size=50)
+    splits = dataset.load()
+    assert (len(splits.query), len(splits.train), len(splits.database)) == (30, 50, 170)
+    assert get_dataset("nus", root.folder, protocol="m").sizes.queries == 5000

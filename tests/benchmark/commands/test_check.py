@@ -203,3 +203,12 @@ def test_bad_words_cost_one_line(check, words, told):
     assert (code, out) == (2, "")
     assert told in err
     assert err.count("\n") == 1
+
+
+def test_what_follows_the_colon_may_be_a_name_and_classes_may_be_held_out(tmp_path, capsys):
+    assert main(["check", "torchvision:MNITS", "--data-root", str(tmp_path)]) == 2
+    assert "'torchvision:MNITS': torchvision has no classification set of that name; did you mean MNIST" in (
+        capsys.readouterr().err
+    )
+    assert main(["check", "features:nowhere.npz", "--option", "unseen=3"]) == 2
+    assert "nowhere.npz does not exist" in capsys.readouterr().err

@@ -104,7 +104,7 @@ BUILT_ANEW = [
 ]  # fmt: skip
 AS_IT_IS = [
     ("map_cutoff = 5", "map_cutoff = True", "attributes"),
-    ("map_cutoff = 5", "map_cutoff = 0", "attributes"),
+    ("map_cutoff = 5", "map_cutoff = -1", "attributes"),
     ("miniature = False", "miniature = 0", "attributes"),
     ('backbone = "mini-cnn"', "backbone = 3", "attributes"),
     ('protocol = "as given"', 'protocol = ""', "attributes"),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmark import PairSimilarity, Split, Splits
+from benchmark import PairSimilarity, Split, Splits, as_multi_hot
 from benchmark.data.audit import audit, audit_text, class_groups
 from benchmark.data.images import ImageFiles
 from benchmark.registry import get_dataset
@@ -92,6 +92,14 @@ def test_a_query_with_the_features_of_a_database_row_is_noticed():
     found = audit(Splits(query=Split(features=query, labels=labels[:5]), **parts), 5)
     assert found.same_features == 1
     assert "1 query rows have the features of a database row" in found.warnings
+
+
+def test_where_all_queries_are_of_classes_without_training_rows_there_are_no_groups():
+    many = np.repeat(np.arange(10), [50, *[5] * 9])
+    part = Split(features=np.random.default_rng(0).normal(size=(len(many), 3)), labels=as_multi_hot(many, 12))
+    for classes, groups in (((3, 11), 3), ((10, 11), 0)):
+        asked = Split(features=np.ones((2, 3)), labels=as_multi_hot(np.array(classes), 12))
+        assert len(audit(Splits(part, asked, part), 5).groups) == groups
 
 
 def test_groups_follow_the_papers_shares():

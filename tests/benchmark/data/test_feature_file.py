@@ -48,13 +48,17 @@ def test_one_bare_array_is_no_features_file(tmp_path: Path) -> None:
         FeatureFile.read(tmp_path / "f.npz", ["a"])
 
 
+def test_the_whole_database_is_0() -> None:
+    assert held(map_cutoff=0).map_cutoff() == 0
+
+
 @pytest.mark.parametrize("value", [7, [7], [[7]], np.uint8(7)])
 def test_the_cut_off_is_one_whole_number(value: Any) -> None:
     assert held(map_cutoff=value).map_cutoff() == 7
     assert held().map_cutoff() == MAP_CUTOFF
 
 
-@pytest.mark.parametrize("value", [0, -1, 7.0, [1, 2], [], "7", True, 10**18])
+@pytest.mark.parametrize("value", [-1, 7.0, [1, 2], [], "7", True, 10**18])
 def test_any_other_cut_off_is_refused(value: Any) -> None:
     with pytest.raises(UsageError, match=r"mine\.npz, array map_cutoff: expected one whole number from 1"):
         held(map_cutoff=value).map_cutoff()

@@ -13,6 +13,7 @@ from benchmark.contracts import DatasetInfo
 from benchmark.data.data_root import Piece
 from benchmark.data.hashing import file_hash
 from benchmark.data.multi_label_dataset import MultiLabelDataset, OfficialImages
+from benchmark.data.split_drawing import MultiLabelSizes
 from benchmark.errors import UsageError
 
 IMAGES, CLASSES = 60, 4
@@ -28,7 +29,10 @@ class Official(MultiLabelDataset):
     folders = ()
     list_names = {"train": ["train.txt"], "query": ["test.txt"], "database": ["database.txt"]}
     images_from = "nowhere.org"
-    unlabelled_images = "drop"
+    protocols = {
+        "usual": MultiLabelSizes(queries_per_class=50, train_size=10_000, unlabelled="drop"),
+        "apart": MultiLabelSizes(queries=6, train_per_class=3, train_in_database=False),
+    }
 
     def sources(self) -> list[Path]:
         return [self.root / "all.txt"]
@@ -75,6 +79,30 @@ def test_queries_of_every_class_the_rest_database_training_out_of_it(root: Path,
 
 def test_the_default_is_what_the_paper_does_with_unlabelled_images(root: Path) -> None:
     assert "unlabelled drop" in Official(None, root, **SMALL).protocol
+
+
+def test_a_protocol_by_name_draws_by_its_own_sizes_and_leaves_published_lists_alone(root: Path) -> None:
+    for part in ("train", "test", "database"):
+        (root / f"{part}.txt").write_text("images/1.png 0 0 0 1\n")
+    assert Official(None, root).protocol == "published lists"
+    dataset = Official(None, root, protocol="apart")
+    told = "drawn, 6 queries, 3 training images per class outside the database, unlabelled keep, seed 0"
+    assert dataset.protocol == told
+    splits = dataset.load()
+    query, database, train = (numbers(getattr(splits, part)) for part in ("query", "database", "train"))
+    assert len(query) == 6
+    assert len(train) == 3 * CLASSES
+    assert (splits.train.labels.sum(axis=0) >= 3).all()
+    assert sorted(query + database + train) == list(range(IMAGES))
+    with pytest.raises(UsageError, match=r"test-official\.protocol='other': expected usual or apart"):
+        Official(None, root, protocol="other")
+
+
+def test_a_total_goes_before_what_the_protocol_has_per_class(root: Path) -> None:
+    dataset = Official(None, root, queries=7, train_size=11, map_cutoff="all")
+    assert dataset.map_cutoff == 0
+    splits = dataset.load()
+    assert (len(splits.query), len(splits.train)) == (7, 11)
 
 
 def test_parameters_and_sources_are_in_the_revision(root: Path) -> None:

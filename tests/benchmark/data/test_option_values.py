@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from benchmark.data.option_values import whole_number, word, yes_or_no
+from benchmark.data.option_values import cut_off, whole_number, word, yes_or_no
 from benchmark.errors import UsageError
 from benchmark.registry import get_dataset
 
@@ -37,14 +37,28 @@ def test_switches_and_words():
             word("x.y", given, "a", "b")
 
 
+def test_a_cut_off_is_a_number_or_all():
+    assert [cut_off("x.y", given) for given in ("all", 0, 5, 5.0)] == [0, 0, 5, 5]
+    for given in ("some", -1, 1.5, True, None, math.nan):
+        with pytest.raises(UsageError, match=r"x\.y=.*: expected a whole number from 0 to 1,000,000,000, or all"):
+            cut_off("x.y", given)
+
+
 NUMBERS = {
     "folder": ("queries_per_class", "train_size", "map_cutoff", "split_seed"),
     "lists": ("map_cutoff",),
     "pairs": ("map_cutoff",),
     "cifar10": ("queries_per_class", "train_size", "map_cutoff", "split_seed"),
+    "cifar100": ("queries_per_class", "train_size", "map_cutoff", "split_seed"),
+    "cifar100-lt": ("imbalance_factor", "map_cutoff", "split_seed"),
     "coco": ("queries_per_class", "train_size", "split_seed"),
-    "nus": ("queries_per_class", "train_size", "split_seed"),
-    "imagenet": ("train_size", "split_seed"),
+    "nus": ("queries_per_class", "train_size", "map_cutoff", "split_seed"),
+    "nus21": ("queries_per_class", "train_per_class", "split_seed"),
+    "mirflickr": ("queries", "train_size", "map_cutoff", "split_seed"),
+    "voc2012": ("queries", "train_size", "split_seed"),
+    "torchvision": ("queries_per_class", "train_size", "map_cutoff", "split_seed"),
+    "imagenet": ("train_size", "map_cutoff", "split_seed"),
+    "imagenet-lt": ("imbalance_factor", "map_cutoff", "split_seed"),
     "imagenet-balanced": ("train_size", "split_seed"),
 }
 
@@ -55,6 +69,7 @@ def test_every_data_set_checks_its_numbers(tmp_path, name, option):
         (tmp_path / f"{part}.txt").write_text("a.jpg 1\n")
     np.savez(tmp_path / "p.npz", a=1)
     spec = {"folder": f"folder:{tmp_path}", "lists": f"lists:{tmp_path}", "pairs": f"pairs:{tmp_path / 'p.npz'}"}
+    spec["torchvision"] = "torchvision:MNIST"
     for value in (math.nan, math.inf, -1, 10**12, "many", 1.5, True):
         with pytest.raises(UsageError, match=rf"^{name}\.{option}=.*: expected a whole number"):
             get_dataset(spec.get(name, name), tmp_path, **{option: value})

@@ -138,7 +138,8 @@ def test_methods_come_in_the_order_of_the_paper(synthetic) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cutoffs", "said", "name"), [([100.0, 100.0], "100", "MAP@100"), ([5000.0, 100.0], "100, 5000", "MAP@k"),
+    ("cutoffs", "said", "name"), [([100.0, 100.0], "100", "MAP@100"), ([0.0], "all", "MAP@all"),
+                                  ([0.0, 9.0], "all, 9", "MAP@k"), ([5000.0, 100.0], "100, 5000", "MAP@k"),
                                   ([None], "–", "MAP@k")],
 )  # fmt: skip
 def test_one_cut_off_is_named_and_two_are_k(cutoffs: Any, said: str, name: str) -> None:
