@@ -16,7 +16,21 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benchmark import __version__
-from benchmark.commands import arguments, audit, check, compare, list, prepare, report, run, score, tune, verify, why
+from benchmark.commands import (
+    add_codes,
+    arguments,
+    audit,
+    check,
+    compare,
+    list,
+    prepare,
+    report,
+    run,
+    score,
+    tune,
+    verify,
+    why,
+)
 from benchmark.errors import InvalidCodes, UsageError
 
 COMMANDS: dict[str, Any] = {
@@ -28,6 +42,7 @@ COMMANDS: dict[str, Any] = {
     "verify": verify,
     "why": why,
     "score": score,
+    "add-codes": add_codes,
     "prepare": prepare,
     "compare": compare,
     "tune": tune,

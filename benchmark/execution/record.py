@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 
 SCHEMA_VERSION = 2
 Status = Literal["ok", "skipped", "failed", "invalid_codes", "timeout", "oom", "interrupted"]
+CODES_ONLY = "codes only"  # where settings come from, of codes that were made elsewhere
 GOOD = ("ok", "skipped")  # what needs no second try
 # The names of a record's metrics and of its payload's arrays, for all who write or read them. A name of `Scores` means
 # what it means there.
@@ -80,6 +81,11 @@ class Record:
     @property
     def ok(self) -> bool:
         return self.status == "ok"
+
+    @property
+    def codes_only(self) -> bool:
+        """Whether the codes were made elsewhere and only scored here."""
+        return self.cell.get("settings") == CODES_ONLY
 
     @property
     def doubts(self) -> str:

@@ -135,7 +135,7 @@ def _compute(request: Request, info: MethodInfo, outcome: Outcome) -> None:
     if found:
         record.health |= {"doubts": found, "remedy": remedy(info.name, rate)}
     with _timed(seconds, "score"):
-        _score(codes, splits, dataset, outcome, request.threads)
+        score_codes(codes, splits, dataset, outcome, request.threads)
     if request.with_dataset:
         outcome.dataset = dataset_arrays(splits)
     record.status = "ok"
@@ -273,9 +273,10 @@ def build_method(info: MethodInfo, request: Request) -> Any:
     return get_method(info.name)(cell["bits"], seed, **settings)
 
 
-def _score(
+def score_codes(
     codes: Mapping[str, np.ndarray], splits: Splits, dataset: HashDataset, outcome: Outcome, threads: int
 ) -> None:
+    """Metrics and payload of a record whose audit is known."""
     arrays = codes["query"], codes["database"], splits.query.labels, splits.database.labels
     scores = score_counts(count(*arrays, threads=threads), k=dataset.map_cutoff)
     if not scores.queries:

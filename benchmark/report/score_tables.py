@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmark.evaluation.statistics import holm, permutation_test
+from benchmark.execution.record import CODES_ONLY
 from benchmark.report.looks import Ablation, highlight
 from benchmark.report.published import find, published, why_not_comparable
 from benchmark.report.sheets import (
@@ -74,6 +75,7 @@ SETTINGS = {
     "shipped": "by cross-validation on training rows, as shipped",
     "tuned": "by cross-validation on training rows, tuned here",
     "defaults": "defaults, not tuned for this data",
+    CODES_ONLY: "codes made elsewhere and only scored here, so that how they were trained is not known",
 }
 
 
@@ -131,7 +133,8 @@ def score_entry(cells: pd.DataFrame, column: str = "map", digits: int = 4, scale
     values = good[column].dropna().to_numpy(float) * scale if column in good else np.array([])
     if not len(values):
         reasons = [reason for reason in cells["reason"] if reason]
-        return Entry(DASH, None, note=reasons[0] if reasons else "not run")
+        unknown = CODES_ONLY if (good["settings"] == CODES_ONLY).any() else "not run"
+        return Entry(DASH, None, note=reasons[0] if reasons else unknown)
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
     return number(float(values.mean()), digits, spread=spread, note=_doubt(cells, good, seeds))
 
