@@ -1,7 +1,7 @@
 """hashbench: which hashing method retrieves better, on which data, at how many bits, and are we sure?
 
-What is importable from here is the public interface; it costs numpy, not torch. `run` and `results`, with what they
-need, are loaded when they are first used.
+What is importable from here is the public interface; it costs numpy, not torch. `run`, `results` and `load_model`, with
+what they need, are loaded when they are first used.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,8 @@ from benchmark.registry import get_dataset, get_method, register_dataset, regist
 from benchmark.similarity import Degrees, LabelSimilarity, PairSimilarity, Similarity
 
 if TYPE_CHECKING:
-    from benchmark.interface import Results, results, run
+    from benchmark.execution.model import Model
+    from benchmark.interface import Results, load_model, results, run
 
 __version__ = "0.1.0"
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "HashMethod",
     "InvalidCodes",
     "LabelSimilarity",
+    "Model",
     "PairSimilarity",
     "Parameter",
     "Results",
@@ -38,6 +40,7 @@ __all__ = [
     "evaluate",
     "get_dataset",
     "get_method",
+    "load_model",
     "parameter",
     "register_dataset",
     "register_method",
@@ -48,8 +51,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Results", "results", "run"):
+    if name in ("Results", "load_model", "results", "run"):
         from benchmark import interface
 
         return getattr(interface, name)
+    if name == "Model":
+        from benchmark.execution.model import Model
+
+        return Model
     raise AttributeError(f"module 'benchmark' has no attribute {name!r}")

@@ -6,6 +6,8 @@
     results.table("map")     methods x (data set, bits), means over seeds
     results.report()         tables, figures and a page; returns its path
 
+    codes = benchmark.load_model("dph coco 64").encode("photos")     by a model that a run kept (keep_models=True)
+
 The command line does the same with words. pandas and torch are loaded when they are needed.
 """
 
@@ -20,7 +22,16 @@ from typing import TYPE_CHECKING, Any
 from benchmark.errors import UsageError
 from benchmark.execution.grid import Grid, choose_datasets, make_grid
 from benchmark.execution.options import Options, usable_cores, visible_gpus
-from benchmark.execution.plan import Again, PlannedCell, chosen_again, plan, stale_keys, to_run, without_rows
+from benchmark.execution.plan import (
+    Again,
+    PlannedCell,
+    chosen_again,
+    plan,
+    stale_keys,
+    to_run,
+    wanting_models,
+    without_rows,
+)
 from benchmark.execution.progress import Silence
 from benchmark.execution.store import Store, tune_store
 from benchmark.execution.tuned_settings import TunedSettings, read_tuned, shipped
@@ -29,6 +40,8 @@ from benchmark.registry import methods as registered_methods
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from benchmark.execution.model import Model
 
 Names = str | Iterable[Any]
 DIGITS = 4
@@ -65,6 +78,7 @@ def run(
     force: bool = False,
     only_failed: bool = False,
     keep_failed: bool = False,
+    keep_models: bool = False,
     quiet: bool = False,
 ) -> Results:
     """Run a grid and return its results: `run("coco", ["itq", "dph"], bits=64).table("map")`.
@@ -86,10 +100,9 @@ def run(
         skip_broken=skip_broken,
     )
     cores = usable_cores() if jobs is None else jobs
-    options = Options(cores, threads, timeout, memory, visible_gpus(), allow_overlap, dask)
+    options = Options(cores, threads, timeout, memory, visible_gpus(), allow_overlap, dask, keep_models)
     names = [_name(one) for one in _listed("methods", methods)]
-    numbers = _listed("bits", bits), _listed("seeds", seeds)
-    known = _known(tune, tuned, untuned, results)
+    numbers, known = (_listed("bits", bits), _listed("seeds", seeds)), _known(tune, tuned, untuned, results)
     grid = make_grid(choices, names, *numbers, profile, _by_method(set), _swept(sweep), known, untuned)
     again = chosen_again(force=force, only_failed=only_failed, keep_failed=keep_failed)
     grid = _tuned_first(grid, tune_store(results), options, trials, folds, quiet) if tune else grid
@@ -103,6 +116,8 @@ def _load_all(plugins: Iterable[str | Path]) -> None:
 
 def _run_grid(grid: Grid, store: Store, options: Options, again: Again, quiet: bool) -> Results:
     planned = plan(grid, store)
+    if options.keep_models and again != "force":
+        planned = wanting_models(planned, store)
     todo, lost = to_run(planned, again), without_rows(planned, store)
     if todo or lost:
         _run_todo(store, options, todo, lost, quiet)
@@ -261,6 +276,22 @@ class Results:
         if not len(self):
             return heading
         return heading + str(self.table("map").to_html(float_format=f"%.{DIGITS}f", na_rep="–"))
+
+
+def load_model(cell: str, results: str | Path = "results", *, plugin: Names = (), stale: bool = False) -> Model:
+    """The fitted method of a cell that was run with `keep_models`: `load_model("dph coco 64").encode("photos")`.
+
+    `cell` is a part of the cell's key, or words of `dph coco-mini 64 bits seed 0` in their order. `encode` takes
+    features as the cell had them, a Split, images in memory, paths of images, or a folder of them, and gives int8 codes
+    over {-1, +1}. `plugin` names the files of methods that are not built in. A model whose code has changed since is
+    refused, unless `stale` says otherwise.
+    """
+    from benchmark.execution.model import find_model
+
+    _load_all([plugin] if isinstance(plugin, (str, Path)) else plugin)
+    if not Path(results).is_dir():
+        raise UsageError(f"results folder '{results}' does not exist; give the folder that a run wrote")
+    return find_model(cell, Store(results), stale=stale)
 
 
 def results(folder: str | Path = "results") -> Results:

@@ -317,7 +317,7 @@ def options_of(args: argparse.Namespace) -> Options:
     from benchmark.execution.options import Options, visible_gpus
 
     limits = (args.jobs, args.threads, args.timeout, args.memory)
-    return Options(*limits, visible_gpus(), args.allow_overlap, args.dask)
+    return Options(*limits, visible_gpus(), args.allow_overlap, args.dask, getattr(args, "keep_models", False))
 
 
 def _sweep(words: Sequence[str] | None) -> tuple[str, str, list[Any]] | None:

@@ -32,6 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_budget(parser)
     parser.add_argument("--dry-run", action="store_true", help="show what would run and stop")
     parser.add_argument("--no-report", action="store_true", help="write no report at the end")
+    parser.add_argument(
+        "--keep-models", action="store_true", help="keep the fitted methods too; done cells without one run again"
+    )
     again = parser.add_mutually_exclusive_group()
     again.add_argument("--force", action="store_true", help="run all cells again, done or not")
     again.add_argument("--only-failed", action="store_true", help="run only the cells that failed before")
@@ -39,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from benchmark.execution.plan import chosen_again, plan, to_run, without_rows
+    from benchmark.execution.plan import chosen_again, plan, to_run, wanting_models, without_rows
     from benchmark.execution.store import Store
 
     arguments.load_plugins(args)
@@ -52,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
         grid = replace(grid, known=arguments.known_settings(args))
     planned = plan(grid, store)
     again = chosen_again(force=args.force, only_failed=args.only_failed, keep_failed=args.keep_failed)
+    planned = wanting_models(planned, store) if args.keep_models and again != "force" else planned
     todo = to_run(planned, again)
     _check_work(args, todo)
     _announce(planned, todo)
@@ -59,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         for one in planned:
             print(f"{one.state:8}{one.key[:12]}  {one.cell.label}")
         return 0
-    code = _run_todo(args, store, options, todo, without_rows(planned, store))
+    code = run_todo(args, store, options, todo, without_rows(planned, store))
     failed_before = sum(p.state == "failed" for p in planned) if args.keep_failed else 0
     if not args.no_report and code != 130:
         write_report(args, store, [choice.dataset for choice in grid.choices], planned)
@@ -82,6 +86,10 @@ def _announce(planned: Sequence[PlannedCell], todo: Sequence[PlannedCell]) -> No
     states = Counter(one.state for one in planned)
     shown = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
     print(f"{len(planned)} cell{'s' * (len(planned) != 1)}: {shown}; {len(todo)} to run")
+    again = states["unkept"]
+    if again:
+        which = "1 done cell has no model and runs" if again == 1 else f"{again} done cells have no model and run"
+        print(f"note: {which} again, for the model; its codes must be those that are stored")
     if any(one.cell.choice.dataset.miniature for one in planned):
         print("note: no data root given, so miniatures stand in for the real data sets (their results say so)")
     for line in settings_lines(planned):
@@ -103,7 +111,7 @@ def settings_lines(planned: Sequence[PlannedCell]) -> list[str]:
     ]
 
 
-def _run_todo(
+def run_todo(
     args: argparse.Namespace,
     store: Store,
     options: Options,
@@ -118,6 +126,8 @@ def _run_todo(
     summary = run_cells(store, options, todo, without_rows)
     for told in summary.doubtful:
         print(f"doubtful: {told}", file=sys.stderr)
+    for told in summary.unkept:
+        print(f"model not kept: {told}", file=sys.stderr)
     for problem in summary.problems:
         print(f"problem: {problem}", file=sys.stderr)
     if summary.gave_up:

@@ -25,6 +25,7 @@ class Options:
     gpus: Sequence[str] = ()
     allow_overlap: bool = False
     dask: str | None = None
+    keep_models: bool = False
 
     def __post_init__(self) -> None:
         for name in ("jobs", "threads", "memory"):

@@ -6,7 +6,7 @@ Nothing here loads data or imports torch: re-planning a finished grid must cost 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from benchmark.deep.profile import Profile, load_profile
@@ -20,7 +20,7 @@ from benchmark.execution.tuned_settings import TunedSettings, choose, shipped
 from benchmark.registry import dataset_class, datasets, get_dataset, get_method, methods
 
 CHOSEN = ("tuned", "settings")  # of an identity: what cross-validation chose, whatever the user's words were
-State = Literal["done", "stale", "failed", "skipped", "todo"]
+State = Literal["done", "stale", "failed", "skipped", "todo", "unkept"]  # unkept: done, but its model is wanted
 Again = Literal["", "force", "only_failed", "keep_failed"]  # which cells run though they have a record
 
 
@@ -70,12 +70,26 @@ def chosen_again(*, force: bool, only_failed: bool, keep_failed: bool) -> Again:
 def to_run(planned: Iterable[PlannedCell], again: Again = "") -> list[PlannedCell]:
     """The cells to run now."""
     wanted: dict[Again, tuple[State, ...]] = {
-        "": ("todo", "stale", "failed"),
+        "": ("todo", "stale", "failed", "unkept"),
         "force": ("done", "stale", "failed", "skipped", "todo"),
         "only_failed": ("failed",),
-        "keep_failed": ("todo", "stale"),
+        "keep_failed": ("todo", "stale", "unkept"),
     }
     return [one for one in planned if one.state in wanted[again]]
+
+
+def wanting_models(planned: Iterable[PlannedCell], store: Store) -> list[PlannedCell]:
+    """The same, where models are to be kept: a done cell without one runs again, unless its method cannot be kept."""
+    return [
+        replace(one, state="unkept")
+        if one.state == "done" and one.record and not store.has_model(one.record) and not _cannot_be_kept(one.record)
+        else one
+        for one in planned
+    ]
+
+
+def _cannot_be_kept(record: Record) -> bool:
+    return "reason" in (record.model or {})
 
 
 def without_rows(planned: Sequence[PlannedCell], store: Store) -> list[PlannedCell]:

@@ -76,6 +76,7 @@ class Record:
     provenance: dict[str, Any] = field(default_factory=dict)
     error: dict[str, str] | None = None  # kind, message, traceback
     payload: dict[str, Any] | None = None  # file, sha256, bytes
+    model: dict[str, Any] | None = None  # the same of the fitted method, where it was to be kept; or the reason why not
     schema: int = SCHEMA_VERSION
 
     @property
@@ -147,6 +148,8 @@ def _check(record: Record) -> None:
             raise Unreadable(f"its {name} is {getattr(record, name)!r}, expected names with values")
     if not isinstance(record.error, Mapping | None):
         raise Unreadable(f"its error is {record.error!r}, expected names with values")
+    if not isinstance(record.model, Mapping | None):
+        raise Unreadable(f"its model is {record.model!r}, expected names with values")
     if record.ok and not isinstance(record.metrics.get("map"), (int, float)):
         raise Unreadable("it is ok but its metrics have no MAP")
 

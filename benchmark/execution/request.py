@@ -33,13 +33,15 @@ class Request:
     checkpoint: str | None = None
     scheduler: str | None = None  # address of a Dask scheduler whose workers may help to make features
     fold: tuple[int, int] | None = None  # for `tune`: part i of n of the training split is held out
+    keep_model: bool = False  # also return the fitted method, as the bytes of a file
     with_dataset: bool = False  # also return what the store keeps of the data set
 
 
 @dataclass
 class Outcome:
-    """What a cell came to: its record, its payload, and the data set's arrays where they were asked for."""
+    """What a cell came to: its record, its payload, and data set's arrays and model where they were asked for."""
 
     record: Record
     payload: dict[str, np.ndarray] = field(default_factory=dict)
     dataset: dict[str, np.ndarray] = field(default_factory=dict)
+    model: bytes | None = None

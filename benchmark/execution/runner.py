@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import joblib
+import numpy as np
 
 from benchmark.errors import UsageError
 from benchmark.execution.grid import Cell, DatasetChoice
@@ -47,6 +48,7 @@ class Summary:
     statuses: dict[str, str] = field(default_factory=dict)  # key -> status
     problems: list[str] = field(default_factory=list)
     doubtful: list[str] = field(default_factory=list)  # cells whose score is not the method's, and why
+    unkept: list[str] = field(default_factory=list)  # cells whose model was to be kept and was not, and why
     interrupted: bool = False
     gave_up: str = ""  # why no cell could be run any more, if that is so
 
@@ -87,6 +89,7 @@ def request_for(planned: PlannedCell, store: Store, options: Options) -> Request
         threads=options.threads,
         checkpoint=str(store.checkpoint_path(planned.key).resolve()),
         fold=cell.fold,
+        keep_model=options.keep_models and cell.fold is None,
         with_dataset=cell.fold is None and not store.has_dataset(choice.parts["dataset"]["revision"]),
     )
 
@@ -244,15 +247,31 @@ class Run:
         record = outcome.record
         if outcome.dataset:
             self.store.save_dataset(record.revision, outcome.dataset)
+        if planned.state == "unkept" and self._differs(planned, outcome):
+            return
         try:
-            self.store.commit(record, outcome.payload)
+            self.store.commit(record, outcome.payload, outcome.model)
         except (TypeError, ValueError) as error:
             ending = Ending(status="failed", kind="record", message=f"the result is not plain, finite data: {error}")
             record = lost(planned.cell, request, ending).record
             self.store.commit(record)
         if record.doubts and planned.cell.fold is None:
             self.summary.doubtful.append(f"{planned.cell.label}: {record.doubts}")
+        if record.ok and (record.model or {}).get("reason"):
+            self.summary.unkept.append(f"{planned.cell.label}: {(record.model or {})['reason']}")
         self._tell(planned, record.status, outcome_line(record))
+
+    def _differs(self, planned: PlannedCell, outcome: Outcome) -> bool:
+        """Whether a cell that ran again for its model came to other codes: what is stored stays, without a model."""
+        if planned.record is None or not outcome.record.ok:
+            return False
+        stored, names = self.store.payload(planned.record), ("query_codes", "database_codes")
+        changed = [name for name in names if not np.array_equal(outcome.payload[name], stored[name])]
+        if changed:
+            told = f"trained again it has other {' and '.join(changed).replace('_', ' ')} than the stored ones"
+            self.summary.unkept.append(f"{planned.cell.label}: {told}, which stay; replace them by --force")
+            self._tell(planned, "ok", f"{told}; the record stays as it is")
+        return bool(changed)
 
     def _tell(self, planned: PlannedCell, status: str, text: str) -> None:
         with self._telling:

@@ -2,15 +2,16 @@
 
     cells/<key>.json           a record; its appearance is the commit
     cells/<key>.<hash>.npz     its payload: packed codes, per-query scores, curve points
+    models/<key>.<hash>.npz    the fitted method, where it was to be kept
     datasets/<rev>.json, .npz  labels and names of a data set's rows, written once per revision, the same way
     logs/, checkpoints/        what a running cell leaves
     locks/                     one file per cell in flight; the kernel frees a lock when its holder dies
     quarantine/                files whose hash did not match
     winners.json               in tune/: the settings that `tune` chose, with every trial's score
 
-Commit: payload to a temporary file, fsync, rename; then the record the same way; then the payload of the record
-before it goes. Killed at any moment, nothing is half-written: what a death leaves beside the records (temporary
-files, payloads without their record, freed locks) is swept up by the next run.
+Commit: model and payload to temporary files, fsync, rename; then the record the same way; then those of the record
+before it go. Killed at any moment, nothing is half-written: what a death leaves beside the records (temporary files,
+payloads and models without their record, freed locks) is swept up by the next run.
 
 A record ends with its own digest, taken over the bytes before it: any changed bit is noticed by every reader.
 """
@@ -63,6 +64,7 @@ class Store:
         self.root = Path(root)
         self.cells = self.root / "cells"
         self.datasets = self.root / "datasets"
+        self.models = self.root / "models"
 
     # Reading
 
@@ -91,6 +93,20 @@ class Store:
         """A cheap look: the payload exists and has its size. `verify` reads every byte."""
         return _is_there(self.cells, record.payload)
 
+    def model(self, record: Record) -> bytes:
+        """The file of the fitted method, checked against the hash in its record."""
+        if not _is_described(record.model):
+            raise Damaged(f"record {record.key}.json names no model")
+        return _payload_bytes(self.models, record.model or {}, "model")
+
+    def has_model(self, record: Record) -> bool:
+        """A cheap look, as `payload_is_there`."""
+        return _is_described(record.model) and _is_there(self.models, record.model)
+
+    def has_model_file(self, record: Record) -> bool:
+        """Whether the file that its record names exists, whatever is in it."""
+        return _is_described(record.model) and (self.models / (record.model or {})["file"]).exists()
+
     def dataset(self, revision: str) -> dict[str, np.ndarray]:
         """Labels and names of the rows of a data set."""
         note = _read_record(self._dataset_note(revision))
@@ -110,14 +126,28 @@ class Store:
 
     # Writing
 
-    def commit(self, record: Record, payload: Arrays | None = None) -> None:
-        """Payload first, then the record: that rename is the commit. A failure never overwrites a success."""
+    def commit(self, record: Record, payload: Arrays | None = None, model: bytes | None = None) -> None:
+        """Model and payload first, then the record: that rename is the commit. A failure never overwrites a success."""
         key = record.key
         if not record.ok and self._has_success(key):
             return
+        before = self._described_model(key)
+        if model is not None:
+            record.model = _described(key, model)
+            _write(self.models / record.model["file"], model, "model")
         _commit(self.cells / f"{key}.json", {**record.as_dict(), "schema": SCHEMA_VERSION}, payload, "")
+        if before and before != (record.model or {}).get("file"):
+            (self.models / before).unlink(missing_ok=True)
         if not _may_go_on(record):
             self.checkpoint_path(key).unlink(missing_ok=True)
+
+    def _described_model(self, key: str) -> str | None:
+        """The file of the model that the record of today names."""
+        with contextlib.suppress(Damaged):
+            record = self.read(key)
+            if record is not None and _is_described(record.model):
+                return str((record.model or {})["file"])
+        return None
 
     def _has_success(self, key: str) -> bool:
         try:
@@ -158,6 +188,10 @@ class Store:
                 with self.lock(prefix + name.lstrip(".").partition(".")[0]) as mine:
                     if mine and name in _strays(folder, name):
                         (folder / name).unlink(missing_ok=True)
+        for name in self._stray_models():
+            with self.lock(name.lstrip(".").partition(".")[0]) as mine:
+                if mine and name in self._stray_models():
+                    (self.models / name).unlink(missing_ok=True)
         for name in _names(self.root / "checkpoints"):
             if name.startswith("."):  # a snapshot half written; whole ones wait for their cell
                 with self.lock(name.lstrip(".").partition(".")[0]) as mine:
@@ -166,6 +200,19 @@ class Store:
         for name in _names(self.root / "locks"):
             with self.lock(name.removesuffix(".lock")):
                 pass  # leaving removes the file
+
+    def _stray_models(self) -> list[str]:
+        """Temporary files and models that no record names; those of a damaged record are left to `verify`."""
+        found = []
+        for name in _names(self.models):
+            key = name.lstrip(".").partition(".")[0]
+            try:
+                record = _read_record(self.cells / f"{key}.json")
+            except Damaged:
+                continue
+            if name.endswith(".tmp") or ((record or {}).get("model") or {}).get("file") != name:
+                found.append(name)
+        return found
 
     def log_path(self, key: str) -> Path:
         (self.root / "logs").mkdir(parents=True, exist_ok=True)
@@ -219,7 +266,35 @@ class Store:
                     if not aside:
                         left += fault is not None
                         sound += fault is None and folder == self.cells
-        return Verdict(sound, faults, left)
+        damaged, there = self._verify_models(quarantine)
+        return Verdict(sound, faults + damaged, left + there)
+
+    def _verify_models(self, quarantine: bool) -> tuple[list[str], int]:
+        """The models that are not what was written, and how many of them are still in their place.
+
+        A record whose model is gone is whole: models may be dropped. So only the file is set aside.
+        """
+        faults, left = [], 0
+        for record in self.records():
+            if not self.has_model_file(record):
+                continue
+            with self._lock_where_we_may(record.key) as mine:
+                try:
+                    self.model(record)
+                except Damaged as error:
+                    if mine and self.has_model_file(record):
+                        faults.append(f"models/{record.key}: {error}")
+                        left += not (quarantine and self._model_moved(record))
+        return faults, left
+
+    def _model_moved(self, record: Record) -> bool:
+        name, aside = (record.model or {})["file"], self.root / "quarantine"
+        try:
+            aside.mkdir(parents=True, exist_ok=True)
+            (self.models / name).replace(aside / f"model.{name}")
+        except OSError:
+            return False
+        return True
 
     @contextlib.contextmanager
     def _lock_where_we_may(self, key: str) -> Iterator[bool]:
@@ -350,15 +425,26 @@ def _refuse_pipes(path: Path) -> None:
         raise Damaged(f"{path.name} is no file")
 
 
-def _payload_bytes(folder: Path, described: Mapping[str, Any]) -> bytes:
+def _payload_bytes(folder: Path, described: Mapping[str, Any], what: str = "payload") -> bytes:
     try:
         _refuse_pipes(folder / described["file"])
         content = (folder / described["file"]).read_bytes()
     except OSError as error:
-        raise Damaged(f"payload {described['file']} cannot be read: {error}") from error
+        raise Damaged(f"{what} {described['file']} cannot be read: {error}") from error
     if hashlib.sha256(content).hexdigest() != described["sha256"]:
-        raise Damaged(f"payload {described['file']} does not match the hash in its record")
+        raise Damaged(f"{what} {described['file']} does not match the hash in its record")
     return content
+
+
+def _is_described(described: Any) -> bool:
+    """Whether a record names a model, and not only why there is none."""
+    return described is not None and "file" in described and _describes_a_payload(described)
+
+
+def _described(key: str, content: bytes) -> dict[str, Any]:
+    """What a record says of a file that lies beside it."""
+    found = hashlib.sha256(content).hexdigest()
+    return {"file": f"{key}.{found[:12]}.npz", "sha256": found, "bytes": len(content)}
 
 
 def _is_there(folder: Path, described: Mapping[str, Any] | None) -> bool:
@@ -390,8 +476,7 @@ def _commit(path: Path, record: dict[str, Any], payload: Arrays | None, prefix: 
     """Payload, record, and then whatever the record before it had as payload."""
     if payload:
         content = _npz(payload)
-        found = hashlib.sha256(content).hexdigest()
-        record["payload"] = {"file": f"{path.stem}.{found[:12]}.npz", "sha256": found, "bytes": len(content)}
+        record["payload"] = _described(path.stem, content)
     text = _sealed(record)  # whatever is wrong with the record shows before anything is written
     if payload:
         _write(path.with_name(record["payload"]["file"]), content, f"{prefix}payload")

@@ -28,10 +28,12 @@ from benchmark.execution.dask_client import client_of
 from benchmark.execution.diagnosis import doubts, remedy
 from benchmark.execution.fingerprint import differences, plugin_sources
 from benchmark.execution.grid import data_parts, load_splits, sets_training
+from benchmark.execution.model import about_model, model_bytes
 from benchmark.execution.provenance import peak_memory, provenance
 from benchmark.execution.record import Record, Status
 from benchmark.execution.request import Outcome, Request
 from benchmark.execution.task_process import tell_runner
+from benchmark.learned import Unkept
 from benchmark.registry import get_dataset, get_method
 from benchmark.seeds import derive_seed, generator
 
@@ -129,6 +131,8 @@ def _compute(request: Request, info: MethodInfo, outcome: Outcome) -> None:
     with _timed(seconds, "encode"):
         codes = {name: method.encode(splits.parts()[name]) for name in ("query", "database")}
     _check_weights(info, request)
+    if request.keep_model:
+        _keep_model(method, request, splits, outcome)
     record.health = health(codes["database"])
     found = doubts(record.training, record.health)
     rate = getattr(getattr(method, "training", None), "learning_rate", None)
@@ -139,6 +143,20 @@ def _compute(request: Request, info: MethodInfo, outcome: Outcome) -> None:
     if request.with_dataset:
         outcome.dataset = dataset_arrays(splits)
     record.status = "ok"
+
+
+def _keep_model(method: Any, request: Request, splits: Splits, outcome: Outcome) -> None:
+    """The fitted method as the bytes of a file, or the reason why not; either way the cell is what it is."""
+    info: MethodInfo = method.info
+    settings = method_settings(info, request)
+    seen = splits.train.visible(info.input, "nothing")
+    source = None if GIVEN in splits.notes or seen.features is None else feature_source(info, request)
+    about = about_model(request, settings, cell_seed(request), source, seen)
+    try:
+        outcome.model = model_bytes(method, settings, about, splits.query)
+    except Exception as error:  # the author's own keep and restore may fail in any way
+        told = str(error) if isinstance(error, (Unkept, UsageError)) else f"{type(error).__name__}: {error}"
+        outcome.record.model = {"reason": told}
 
 
 def check_code(info: MethodInfo, request: Request) -> None:
@@ -216,22 +234,29 @@ def held_out(splits: Splits, fold: tuple[int, int], cell: Mapping[str, Any]) -> 
 
 
 def _featured(dataset: HashDataset, splits: Splits, info: MethodInfo, request: Request) -> Splits:
-    if info.input == "images" and not info.takes_training:
-        return splits  # it asked for images; a profile's cut is for who is trained by a profile
-    depth = request.profile.training.train if info.input == "images" else "hash"
-    if request.backbone is None or depth == "all":
+    source = feature_source(info, request)
+    if source is None:
         return splits
     lacking = [name for name, split in splits.parts().items() if split.features is None]
     if info.input == "features" and not lacking:
         return replace(splits, notes=(*splits.notes, GIVEN))  # whoever gives features means them
     if info.input == "features" and len(lacking) < len(splits.parts()):
         raise UsageError(f"dataset '{dataset.name}' gives features, but none for {', '.join(lacking)}; {ALL_OR_NONE}")
-    cut: FeatureCut = "trunk" if depth == "last" else "penultimate"
-    source = FeatureSource(request.backbone, request.weights, cut, request.partial_weights)
     with client_of(request.scheduler, tell_runner) as client:
         featured = extract(dataset, splits, source, threads=request.threads, client=client)
     train, query, database = (replace(split, images=None) for split in featured.parts().values())
     return replace(featured, train=train, query=query, database=database)
+
+
+def feature_source(info: MethodInfo, request: Request) -> FeatureSource | None:
+    """What makes the features that a method gets of images; None where it gets the images themselves."""
+    if info.input == "images" and not info.takes_training:
+        return None  # it asked for images; a profile's cut is for who is trained by a profile
+    depth = request.profile.training.train if info.input == "images" else "hash"
+    if request.backbone is None or depth == "all":
+        return None
+    cut: FeatureCut = "trunk" if depth == "last" else "penultimate"
+    return FeatureSource(request.backbone, request.weights, cut, request.partial_weights)
 
 
 @dataclass(frozen=True)
@@ -257,8 +282,17 @@ def prepare_data(request: Request) -> Prepared:
 
 def build_method(info: MethodInfo, request: Request) -> Any:
     """An instance with its parameters and a seed derived from named parts."""
+    return get_method(info.name)(request.identity["bits"], cell_seed(request), **method_settings(info, request))
+
+
+def cell_seed(request: Request) -> int:
     cell = request.identity
-    seed = derive_seed(cell["dataset"], cell["method"], cell["bits"], cell["seed"])
+    return derive_seed(cell["dataset"], cell["method"], cell["bits"], cell["seed"])
+
+
+def method_settings(info: MethodInfo, request: Request) -> dict[str, Any]:
+    """The keywords that a method is built with: its parameters, and how it is trained, where it takes that."""
+    cell = request.identity
     settings = {**cell.get("tuned", {}), **cell["params"]}
     if info.takes_training:
         numbers = {name: settings.pop(name) for name in tuple(settings) if sets_training(info, name)}
@@ -270,7 +304,7 @@ def build_method(info: MethodInfo, request: Request) -> Any:
             partial_weights=request.partial_weights,
             checkpoint=request.checkpoint,
         )
-    return get_method(info.name)(cell["bits"], seed, **settings)
+    return settings
 
 
 def score_codes(

@@ -1,0 +1,273 @@
+"""A fitted method that was kept: the file that a cell leaves, and what encodes by it afterwards.
+
+`benchmark.load_model("dph coco 64").encode(images)` gives the codes that the cell itself would have given: by the same
+parameters, backbone, weights and transform. Loading runs nothing that the file holds; the code is that of the
+registered method, and must be what it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from benchmark.contracts import Images, MethodInfo, Split
+from benchmark.data.feature_cache import FeatureSource
+from benchmark.data.images import Transform
+from benchmark.deep.backbones import Backbone, transform_of
+from benchmark.deep.profile import Training
+from benchmark.errors import UsageError
+from benchmark.execution.cell_names import cell_called, cells_called, label_of
+from benchmark.execution.fingerprint import differences, pipeline_sources, plugin_sources
+from benchmark.execution.model_inputs import GivenImages, ModelRows, chunk_features, decoded_chunk, inputs_of
+from benchmark.execution.record import Record
+from benchmark.execution.request import Request
+from benchmark.execution.store import Damaged, Store
+from benchmark.learned import Unkept, keep_learned, restore_learned
+from benchmark.registry import get_method
+from benchmark.state_file import read_state, state_bytes
+
+IMAGES_AT_ONCE = 1024  # of decoded images; a multiple of every batch that features are made in
+WHOLE_IMAGES_AT_ONCE = 256  # where nobody says to which size they are cut
+
+
+# Keeping
+
+
+def model_bytes(method: Any, settings: Mapping[str, Any], about: Mapping[str, Any], probe: Split) -> bytes:
+    """The file of a fitted method that was built with these settings; Unkept where what would be restored from it
+    encodes the rows of `probe` differently, or nothing can be restored."""
+    info: MethodInfo = method.info
+
+    def build() -> Any:
+        return get_method(info.name)(method.bits, about["seed"], **settings)
+
+    content = state_bytes(about, keep_learned(method, build))
+    twin = build()
+    restore_learned(twin, read_state(content, info.name)[1])
+    if not np.array_equal(method.encode(probe), twin.encode(probe)):
+        told = f"method {info.name}: what was kept of it encodes differently"
+        raise Unkept(f"{told}; give it keep() and restore(kept) that hold all that encode needs")
+    return content
+
+
+def about_model(
+    request: Request, settings: Mapping[str, Any], seed: int, source: FeatureSource | None, seen: Split
+) -> dict[str, Any]:
+    """What a model's file says of itself: enough to build the method again, and to make its input of images."""
+    training = settings.get("training")
+    return {
+        "key": request.key,
+        "cell": dict(request.identity),
+        "seed": seed,
+        "parameters": {name: value for name, value in settings.items() if name != "training"},
+        "training": None if training is None else {**dataclasses.asdict(training), "checkpoint": None},
+        "features_of": None if source is None else {**dataclasses.asdict(source), "weights": request.weights},
+        "columns": None if seen.features is None else int(seen.features.shape[1]),
+        "sources": dict(request.parts["sources"]),
+        "pipeline": request.parts["pipeline"],
+        "weights": request.parts["weights"],
+        "revision": request.parts["dataset"]["revision"],
+    }
+
+
+# Encoding
+
+
+@dataclass(frozen=True)
+class EncodedChunk:
+    """Codes of the rows that could be read, which rows these are, and why the others could not."""
+
+    rows: list[int]
+    codes: np.ndarray
+    faults: dict[int, str]
+
+
+class Model:
+    """A fitted method: `encode` gives codes of features or images, as its cell would have."""
+
+    def __init__(self, fitted: Any, about: Mapping[str, Any], sha256: str) -> None:
+        self._fitted = fitted
+        self.info = dict(about)  # what its file says: cell, parameters, training, backbone, weights, hashes of code
+        self.sha256 = sha256
+        cell = about["cell"]
+        self.method: str = cell["method"]
+        self.dataset: str = cell["dataset"]
+        self.bits: int = cell["bits"]
+        self.key: str = about["key"]
+
+    @property
+    def label(self) -> str:
+        return f"{self.method} {self.dataset} {self.bits} bits seed {self.info['cell']['seed']}"
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether it can be given images; else features only."""
+        return self.info["features_of"] is not None or self.info["columns"] is None
+
+    @property
+    def takes_features(self) -> bool:
+        return self.info["columns"] is not None
+
+    def __repr__(self) -> str:
+        takes = [name for name, can in (("features", self.takes_features), ("images", self.takes_images)) if can]
+        return f"Model({self.label!r}: {' or '.join(takes)} -> codes)"
+
+    def encode(self, given: Any) -> np.ndarray:
+        """(n, bits) int8 codes over {-1, +1} of features (n, d), a Split, images in memory, or paths of images: one, a
+        list, or a folder, whose images are taken in the order of their paths."""
+        inputs = inputs_of(given)
+        if inputs.features is not None:
+            return self.encode_features(inputs.features)
+        chunks = []
+        for chunk in self.chunks(inputs):
+            if chunk.faults:
+                raise UsageError(next(iter(chunk.faults.values())))
+            chunks.append(chunk.codes)
+        return np.concatenate(chunks) if chunks else np.empty((0, self.bits), np.int8)
+
+    def encode_features(self, features: np.ndarray) -> np.ndarray:
+        """Codes of features as the cell's were."""
+        columns = self.info["columns"]
+        if columns is None:
+            raise UsageError(f"model '{self.label}' takes images, but features were given")
+        if features.ndim != 2 or features.shape[1] != columns:
+            of = f" of {self.info['weights']}" if self.info["features_of"] else ""
+            found = f"features of shape {features.shape}"
+            raise UsageError(f"model '{self.label}': {found}, expected (n, {columns}), as its cell had{of}")
+        codes: np.ndarray = self._fitted.encode(Split(features=features))
+        return codes
+
+    @property
+    def images_at_once(self) -> int:
+        """Rows in a chunk: whole batches of those that the cell was encoded in, where it says how large they were."""
+        if self.info["features_of"] is not None:
+            return IMAGES_AT_ONCE
+        training = self.info["training"]
+        return int(training["encode_batch"]) if training and training["backbone"] else WHOLE_IMAGES_AT_ONCE
+
+    def chunks(self, inputs: ModelRows, start: int = 0) -> Iterator[EncodedChunk]:
+        """Codes of images from row `start` on, a chunk at a time: memory does not grow with their number."""
+        self.check_takes(inputs)
+        assert inputs.images is not None
+        size = self.images_at_once
+        for first in range(start, len(inputs), size):
+            rows = range(first, min(first + size, len(inputs)))
+            yield self._chunk(inputs.images, rows)
+
+    def check_takes(self, inputs: ModelRows) -> None:
+        """What can be said before any work."""
+        if inputs.features is not None:
+            self.encode_features(inputs.features[:0])
+        elif not self.takes_images:
+            told = f"model '{self.label}' takes features of {self.info['columns']} columns"
+            raise UsageError(f"{told}, which came with its data set; nobody knows how to make them of images")
+        elif self.info["features_of"] is not None:
+            self._check_weights()
+
+    def _chunk(self, images: Images, rows: range) -> EncodedChunk:
+        source, transform = self._source, self._transform
+        if source is not None:
+            found = decoded_chunk(images, rows, transform.prepare)
+        else:
+            found = decoded_chunk(images, rows, transform.resized if transform else np.asarray)
+        if not found.rows:
+            return EncodedChunk([], np.empty((0, self.bits), np.int8), found.faults)
+        if source is not None:
+            codes = self.encode_features(chunk_features(self._backbone, source, found.images))
+        else:
+            codes = self._fitted.encode(Split(images=GivenImages(found.images)))
+        return EncodedChunk(found.rows, codes, found.faults)
+
+    @cached_property
+    def _source(self) -> FeatureSource | None:
+        told = self.info["features_of"]
+        return None if told is None else FeatureSource(**told)
+
+    @cached_property
+    def _transform(self) -> Any:
+        """Between a decoded image and what is encoded; None where the method looks at whole images itself."""
+        if self._source is not None:
+            return transform_of(self._source.backbone)
+        training = self.info["training"]
+        if not training or not training["backbone"]:
+            return None
+        from benchmark.deep.assembly import image_transform
+
+        transform: Transform = image_transform(transform_of(training["backbone"]), Training(**training))
+        return transform
+
+    @cached_property
+    def _backbone(self) -> Backbone:
+        assert self._source is not None
+        return self._source.load(self.info["weights"])
+
+    def _check_weights(self) -> None:
+        """The weights of today must be those of then."""
+        assert self._source is not None
+        found, then = self._source.weights_id, self.info["weights"]
+        if found != then:
+            told = f"weights {self._source.weights or self._source.backbone} are {found}"
+            raise UsageError(f"{told}, but the model '{self.label}' was made with {then}; put those back")
+
+
+# Loading
+
+
+def find_model(text: str, store: Store, *, stale: bool = False) -> Model:
+    """The model of the cell that words or a key mean."""
+    return read_model(find_record(text, store), store, stale=stale)
+
+
+def find_record(text: str, store: Store) -> Record:
+    """The record of the cell that words or a key mean: of those that count, where there is one among them."""
+    from benchmark.execution.plan import stale_keys
+
+    records = {record.key: record for record in store.records() if record.ok}
+    labels, stale = {key: label_of(record) for key, record in records.items()}, stale_keys(store)
+    counting = {key: label for key, label in labels.items() if key not in stale}
+    return records[cell_called(text, counting if cells_called(text, counting) else labels, store.root)]
+
+
+def read_model(record: Record, store: Store, *, stale: bool = False) -> Model:
+    """The model of this record, as soon as its bytes, its code and its weights are those of then."""
+    label = label_of(record)
+    if not record.model or "file" not in record.model:
+        why = f" ({record.model['reason']})" if record.model else ""
+        raise UsageError(
+            f"'{label}' was run, but its model was not kept{why}; keep it by: run_all.py keep {record.key[:12]}"
+        )
+    try:
+        content = store.model(record)
+    except Damaged as error:
+        raise UsageError(f"'{label}': {error}; keep it again by: run_all.py keep {record.key[:12]}") from None
+    about, state = read_state(content, record.model["file"])
+    cls = get_method(about["cell"]["method"])
+    if not stale:
+        _check_code(cls, about, label)
+    training = about["training"]
+    settings = dict(about["parameters"]) | ({} if training is None else {"training": Training(**training)})
+    fitted = cls(about["cell"]["bits"], about["seed"], **settings)
+    try:
+        restore_learned(fitted, state)
+    except (Unkept, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"'{label}': its model does not fit the method of today ({error}); keep it again") from None
+    return Model(fitted, about, hashlib.sha256(content).hexdigest())
+
+
+def _check_code(cls: type, about: Mapping[str, Any], label: str) -> None:
+    """A model is of use with the code that it was made with: other code may encode otherwise."""
+    changed = differences({"code": about["sources"]}, {"code": plugin_sources(cls)})
+    if about["features_of"] is not None:
+        changed += differences({"features": about["pipeline"]}, {"features": pipeline_sources()})
+    if changed:
+        names = ", ".join(line.partition(":")[0] for line in changed[:3])
+        raise UsageError(
+            f"'{label}': code has changed since its model was kept ({names}); run and keep it again, "
+            "or take it as it is by --stale (stale=True)"
+        )
