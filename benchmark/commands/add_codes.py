@@ -90,10 +90,10 @@ def _set_aside(others: list[Record], store: Store) -> None:
 
 
 def _told(record: Record, splits: Splits) -> list[str]:
-    from benchmark.execution.given_codes import label_of
+    from benchmark.execution.cell_names import label_of
 
     metrics = record.metrics
-    lines = [f"filed     {record.key[:12]}  {label_of(record)}"]
+    lines = [f"filed     {record.key[:12]}  {label_of(record)}, codes only"]
     lines.append(f"          MAP@{metrics['k']} {metrics['map']:.4f} (chance {metrics['chance_map']:.4f})")
     order = "; ".join(
         f"{len(rows):,} {part} rows{_ends(rows)}" for part, rows in splits.parts().items() if part in PARTS

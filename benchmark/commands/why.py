@@ -47,16 +47,17 @@ def run(args: argparse.Namespace) -> int:
 
 def _given_codes(wanted: str, store: Store) -> list[str]:
     """The state of codes that others made; they are in no grid, and asked for by name."""
+    from benchmark.execution.cell_names import is_called, label_of
     from benchmark.execution.fingerprint import differences
-    from benchmark.execution.given_codes import label_of, versions_today
+    from benchmark.execution.given_codes import versions_today
     from benchmark.execution.plan import stale_keys
 
     known = [record for record in store.records() if record.codes_only] if wanted else []
-    found = [record for record in known if wanted in record.key or wanted in label_of(record)]
+    found = [record for record in known if is_called(wanted, record.key, label_of(record))]
     stale = stale_keys(store) if found else set()
     lines = []
     for record in found:
-        lines.append(f"{'stale' if record.key in stale else 'done':8}{record.key[:12]}  {label_of(record)}")
+        lines.append(f"{'stale' if record.key in stale else 'done':8}{record.key[:12]}  {label_of(record)}, codes only")
         if record.key in stale:
             changed = differences(record.parts, {**record.parts, **versions_today()}) or ["the data set's code"]
             lines += [f"        {line}" for line in [*changed, "file the codes again by add-codes"]]

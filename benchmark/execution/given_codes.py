@@ -73,12 +73,6 @@ def versions_today() -> dict[str, int]:
     return {"evaluator": EVALUATOR_VERSION, "schema": SCHEMA_VERSION}
 
 
-def label_of(record: Record) -> str:
-    """For people, as a cell's own: `theirs coco-mini 32 bits seed 0, codes only`."""
-    cell = record.cell
-    return f"{cell['method']} {cell['dataset']} {cell['bits']} bits seed {cell['seed']}, {CODES_ONLY}"
-
-
 def check_free_name(name: str) -> str:
     """A name that is no method's here: a row of a table must say whose it is."""
     if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:

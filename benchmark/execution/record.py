@@ -48,7 +48,7 @@ OLD_ARRAYS = {
 }
 
 
-MAPPINGS = ("asked", "titles", "metrics", "seconds", "health", "audit", "training", "provenance")
+MAPPINGS = ("asked", "titles", "metrics", "seconds", "search", "health", "audit", "training", "provenance")
 
 
 class Unreadable(ValueError):
@@ -70,6 +70,7 @@ class Record:
     metrics: dict[str, Any] = field(default_factory=dict)  # those of METRICS
     seconds: dict[str, float] = field(default_factory=dict)  # load, fit, encode, score
     peak_memory: int | None = None
+    search: dict[str, float] = field(default_factory=dict)  # what a search of its codes costs: performance/search.py
     health: dict[str, Any] = field(default_factory=dict)
     audit: dict[str, Any] = field(default_factory=dict)
     training: dict[str, Any] = field(default_factory=dict)

@@ -133,7 +133,8 @@ def score_entry(cells: pd.DataFrame, column: str = "map", digits: int = 4, scale
     values = good[column].dropna().to_numpy(float) * scale if column in good else np.array([])
     if not len(values):
         reasons = [reason for reason in cells["reason"] if reason]
-        unknown = CODES_ONLY if (good["settings"] == CODES_ONLY).any() else "not run"
+        known = "not measured" if len(good) else "not run"
+        unknown = CODES_ONLY if (good["settings"] == CODES_ONLY).any() else known
         return Entry(DASH, None, note=reasons[0] if reasons else unknown)
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
     return number(float(values.mean()), digits, spread=spread, note=_doubt(cells, good, seeds))
@@ -284,6 +285,9 @@ COSTS: tuple[Measure, ...] = (
     ("seconds_score", "score", 2, 1.0),
     ("peak_memory", "MB", 0, 1e-6),
     ("bits", "bits", 0, 1.0),
+    ("search_scan", "scan", 2, 100.0),
+    ("search_lookup", "lookup", 2, 100.0),
+    ("search_multi", "multi", 2, 100.0),
 )
 HEALTH: tuple[Measure, ...] = (
     ("precision_at_radius_2", "P@H≤2", 4, 1.0),
@@ -324,7 +328,9 @@ def measure_table(sheet: Sheet, measures: Sequence[Measure], *, name: str, title
 
 COST_NOTE = (
     "Seconds to fit, to encode queries and database, and to score (machine as in the provenance; "
-    "the shared extraction of features is not counted); peak memory of the process in MB; bits stored per item."
+    "the shared extraction of features is not counted); peak memory of the process in MB; bits stored per item. "
+    "Where performance/search.py has measured it, what a query costs as a part (%) of a scan of float features in the "
+    "same run, one thread, median: scan of all codes, lookup within radius 2, multi-index hashing."
 )
 HEALTH_TITLE = "Health of the codes"
 HEALTH_NOTE = (

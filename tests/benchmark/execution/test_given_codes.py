@@ -18,7 +18,6 @@ from benchmark.execution.given_codes import (
     check_rows,
     file_outcome,
     filed_otherwise,
-    label_of,
     score_given,
     versions_today,
 )
@@ -57,7 +56,6 @@ def test_the_score_is_the_evaluators_and_the_record_says_codes_only(given: Given
     assert record.codes_only
     assert record.titles["method"] == "theirs (codes only)"
     assert (record.seconds, record.training, record.cell["profile"]) == ({}, {}, "")
-    assert label_of(record) == "theirs x 12 bits seed 0, codes only"
 
 
 def test_a_key_changes_with_codes_name_length_and_seed_and_with_nothing_else(given: GivenCodes) -> None:
