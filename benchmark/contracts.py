@@ -231,7 +231,9 @@ class HashMethod(Protocol):
     Parameters are attributes declared by `parameter`, or the keyword-only arguments of an `__init__`. Optional:
     `unsupported(train, bits) -> reason or None` (a static method) declines a cell; `search_space`, a dict of
     parameter -> values, adds to what `tune` searches; `thread_limit` is the number of threads above which fit and
-    encode gain nothing; `history`, a dict of lists set by `fit`, is kept in the record (loss curve, gradient norms).
+    encode gain nothing; `history`, a dict of lists set by `fit`, is kept in the record (loss curve, gradient norms);
+    `keep() -> dict` and `restore(kept)` say what of a fitted method a model's file holds: arrays, tensors and plain
+    values. Without them it is all attributes of the instance (see `learned.py`).
     """
 
     info: ClassVar[MethodInfo]

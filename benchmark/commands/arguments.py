@@ -54,7 +54,7 @@ def number_from(least: int) -> Callable[[str], int]:
     return parse
 
 
-def _bytes(text: str) -> int:
+def size_in_bytes(text: str) -> int:
     """'4G', '500M', or a number of bytes."""
     found = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([kKmMgG]?)", text.strip(), re.ASCII)
     units = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -62,6 +62,15 @@ def _bytes(text: str) -> int:
     if not 1 <= size < 2**63:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 4G or 500M")
     return int(size)
+
+
+def size_words(size: int) -> str:
+    """1536 -> '1.5 KiB'."""
+    value, units = float(size), iter(("bytes", "KiB", "MiB", "GiB"))
+    unit = next(units)
+    while value >= 1024 and unit != "GiB":
+        value, unit = value / 1024, next(units)
+    return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
 
 
 def report_name(text: str) -> str:
@@ -190,7 +199,7 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
         help="threads per cell (default: 1); numbers do not depend on --jobs",
     )
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop a cell after so long")
-    parser.add_argument("--memory", type=_bytes, metavar="SIZE", help="stop a cell that holds more, e.g. 8G")
+    parser.add_argument("--memory", type=size_in_bytes, metavar="SIZE", help="stop a cell that holds more, e.g. 8G")
     parser.add_argument("--dask", metavar="ADDRESS", help="a Dask scheduler, or local:N for one of N workers here")
 
 

@@ -22,8 +22,11 @@ from benchmark.commands import (
     audit,
     check,
     compare,
+    encode,
+    keep,
     list,
     prepare,
+    prune,
     report,
     run,
     score,
@@ -50,6 +53,9 @@ COMMANDS: dict[str, Any] = {
     "prepare": prepare,
     "compare": compare,
     "tune": tune,
+    "keep": keep,
+    "encode": encode,
+    "prune": prune,
 }
 
 

@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from benchmark.execution.cell_names import is_called
     from benchmark.execution.fingerprint import differences
     from benchmark.execution.plan import plan
     from benchmark.execution.store import Store
@@ -28,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     arguments.load_plugins(args)
     store = Store(args.results)
     planned = plan(arguments.grid_of(args), store)
-    chosen = [one for one in planned if args.cell in one.key or args.cell in one.cell.label]
+    chosen = [one for one in planned if is_called(args.cell, one.key, one.cell.label)]
     given = _given_codes(args.cell, store)
     if not chosen and not given:
         known = (

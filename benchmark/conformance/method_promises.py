@@ -8,13 +8,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmark.conformance.fresh_process import loadable
+from benchmark.conformance.fresh_process import digest_of, loadable
 from benchmark.conformance.method_trial import BIT_LENGTHS, NO_FILE, MethodTrial
 from benchmark.conformance.trial_data import CLASSES, easy_data, same_rows
 from benchmark.conformance.verdicts import Broken, Reason, Untested, blamed, error_text, require
 from benchmark.contracts import Split
 from benchmark.evaluation.codes import check_codes
 from benchmark.evaluation.metrics import evaluate
+from benchmark.learned import Unkept
 
 
 def check_can_be_built(trial: MethodTrial) -> None:
@@ -250,6 +251,19 @@ def check_same_seed_same_codes_in_a_fresh_process(trial: MethodTrial) -> Reason:
     return None
 
 
+def check_a_kept_model_encodes_the_same(trial: MethodTrial) -> Reason:
+    """What is kept of a fitted method is all that it encodes by: loaded, in a fresh process, it gives the same."""
+    here = digest_of(trial.codes())
+    try:
+        trial.kept()
+    except Unkept as error:
+        return f"it cannot be kept: {error}"
+    there = trial.loaded_digest()
+    told = "other codes" if len(there) == len(here) and " " not in there else there
+    require(there == here, f"a model that was kept and loaded gives {told}; give it keep() and restore(kept)")
+    return None
+
+
 def _require_kept_here(trial: MethodTrial) -> None:
     """What else a fresh process shows is kept in this one, so that only the process is left to blame."""
     for check in (check_same_seed_same_codes, check_fitting_again_forgets, check_withheld_labels_do_not_matter):
@@ -282,5 +296,6 @@ METHOD_CHECKS: tuple[MethodCheck, ...] = (
     check_every_bit_length,
     check_unfitted_error,
     check_images_too,
+    check_a_kept_model_encodes_the_same,
     check_same_seed_same_codes_in_a_fresh_process,
 )

@@ -32,7 +32,9 @@ from benchmark.conformance.trial_data import SIDE, easy_data, frozen
 from benchmark.conformance.verdicts import Broken, Untested, error_text
 from benchmark.contracts import Split
 from benchmark.errors import UsageError
+from benchmark.learned import Unkept, keep_learned, restore_learned
 from benchmark.registry import get_method, load_only
+from benchmark.state_file import read_state, state_bytes
 
 NO_FILE = "the class is defined in no file that another process could load; put it into one of its own"
 BITS = 16  # what most promises are tested with, unless the method declines it
@@ -217,8 +219,35 @@ class MethodTrial:
 
     def fresh_digest(self) -> str:
         """The hash of `retold_codes()` of a fresh process."""
+        return str(self._fresh_digests["retold"])
+
+    def loaded_digest(self) -> str:
+        """The hash of `loaded_codes()` of a fresh process; of this one where no other could load the class, or it ended
+        for another reason."""
+        try:
+            return str(self._fresh_digests["loaded"]) if loadable(self.cls) else _loaded_digest(self, self.kept())
+        except Broken:
+            return _loaded_digest(self, self.kept())
+
+    @cached_property
+    def _fresh_digests(self) -> dict[str, str]:
+        """Both by one process, for the price of one import of torch."""
         info = self.cls.info
-        return str(in_a_fresh_process(codes_digests, {info.name: (str(info.source), info.entry)})[info.name])
+        try:
+            kept = self.kept()
+        except (Unkept, Untested):
+            kept = None
+        return dict(in_a_fresh_process(_digests, info.name, str(info.source), info.entry, kept))
+
+    def kept(self) -> bytes:
+        """The first fit as a file; Unkept where there is no such file."""
+        return state_bytes({}, keep_learned(self.fitted(), lambda: self.build(self.bits)))
+
+    def loaded_codes(self, kept: bytes) -> np.ndarray:
+        """The codes of `query()` by an instance that was never fitted, but made of that file."""
+        method = self.build(self.bits)
+        restore_learned(method, read_state(kept, self.cls.info.name)[1])
+        return np.array(method.encode(self.query()))
 
     def retold_codes(self) -> np.ndarray:
         """`codes()` by an instance with a past and with other labels, which a good method does not notice."""
@@ -270,6 +299,21 @@ def codes_digests(sources: Mapping[str, tuple[str, str | None]]) -> dict[str, st
     for name, (source, entry) in sources.items():
         load_only("method", name, source, entry)
     return {name: digest_of(MethodTrial(name).retold_codes()) for name in sources}
+
+
+def _digests(name: str, source: str, entry: str | None, kept: bytes | None) -> dict[str, str]:
+    """What a fresh process computes for one method."""
+    found = {"retold": codes_digests({name: (source, entry)})[name]}
+    if kept is None:
+        return found
+    return {**found, "loaded": _loaded_digest(MethodTrial(name), kept)}
+
+
+def _loaded_digest(trial: MethodTrial, kept: bytes) -> str:
+    try:
+        return digest_of(trial.loaded_codes(kept))
+    except Exception as error:  # to be blamed on what was kept, not on the process
+        return error_text(error)
 
 
 @contextlib.contextmanager

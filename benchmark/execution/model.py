@@ -32,8 +32,7 @@ from benchmark.learned import Unkept, keep_learned, restore_learned
 from benchmark.registry import get_method
 from benchmark.state_file import read_state, state_bytes
 
-IMAGES_AT_ONCE = 1024  # of decoded images; a multiple of every batch that features are made in
-WHOLE_IMAGES_AT_ONCE = 256  # where nobody says to which size they are cut
+IMAGES_AT_ONCE = 256  # as the feature cache has it: whole batches, and little is lost when a process dies
 
 
 # Keeping
@@ -81,11 +80,16 @@ def about_model(
 
 @dataclass(frozen=True)
 class EncodedChunk:
-    """Codes of the rows that could be read, which rows these are, and why the others could not."""
+    """Codes of those of its rows that could be read, which these are, and why the others could not."""
 
+    all_rows: range
     rows: list[int]
     codes: np.ndarray
     faults: dict[int, str]
+
+    @property
+    def end(self) -> int:
+        return self.all_rows.stop
 
 
 class Model:
@@ -138,18 +142,17 @@ class Model:
             raise UsageError(f"model '{self.label}' takes images, but features were given")
         if features.ndim != 2 or features.shape[1] != columns:
             of = f" of {self.info['weights']}" if self.info["features_of"] else ""
-            found = f"features of shape {features.shape}"
-            raise UsageError(f"model '{self.label}': {found}, expected (n, {columns}), as its cell had{of}")
+            found = f"features of {features.shape[-1]} columns" if features.ndim == 2 else f"shape {features.shape}"
+            raise UsageError(f"model '{self.label}': {found}, expected {columns}, as its cell had{of}")
         codes: np.ndarray = self._fitted.encode(Split(features=features))
         return codes
 
     @property
     def images_at_once(self) -> int:
         """Rows in a chunk: whole batches of those that the cell was encoded in, where it says how large they were."""
-        if self.info["features_of"] is not None:
-            return IMAGES_AT_ONCE
         training = self.info["training"]
-        return int(training["encode_batch"]) if training and training["backbone"] else WHOLE_IMAGES_AT_ONCE
+        own = self.info["features_of"] is None and training and training["backbone"]
+        return int(training["encode_batch"]) if own else IMAGES_AT_ONCE
 
     def chunks(self, inputs: ModelRows, start: int = 0) -> Iterator[EncodedChunk]:
         """Codes of images from row `start` on, a chunk at a time: memory does not grow with their number."""
@@ -177,12 +180,12 @@ class Model:
         else:
             found = decoded_chunk(images, rows, transform.resized if transform else np.asarray)
         if not found.rows:
-            return EncodedChunk([], np.empty((0, self.bits), np.int8), found.faults)
+            return EncodedChunk(rows, [], np.empty((0, self.bits), np.int8), found.faults)
         if source is not None:
             codes = self.encode_features(chunk_features(self._backbone, source, found.images))
         else:
             codes = self._fitted.encode(Split(images=GivenImages(found.images)))
-        return EncodedChunk(found.rows, codes, found.faults)
+        return EncodedChunk(rows, found.rows, codes, found.faults)
 
     @cached_property
     def _source(self) -> FeatureSource | None:
@@ -237,10 +240,16 @@ def find_record(text: str, store: Store) -> Record:
 def read_model(record: Record, store: Store, *, stale: bool = False) -> Model:
     """The model of this record, as soon as its bytes, its code and its weights are those of then."""
     label = label_of(record)
+    if record.codes_only:
+        raise UsageError(f"'{label}' is codes only, made elsewhere: there is no model of it here")
     if not record.model or "file" not in record.model:
         why = f" ({record.model['reason']})" if record.model else ""
         raise UsageError(
             f"'{label}' was run, but its model was not kept{why}; keep it by: run_all.py keep {record.key[:12]}"
+        )
+    if not store.has_model_file(record):
+        raise UsageError(
+            f"'{label}': its model is not there any more; keep it again by: run_all.py keep {record.key[:12]}"
         )
     try:
         content = store.model(record)

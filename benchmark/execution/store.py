@@ -57,6 +57,16 @@ class Verdict(NamedTuple):
     left: int  # of these, how many are still in their place
 
 
+class StoredCell(NamedTuple):
+    """A record, what its files weigh, and when it was written."""
+
+    record: Record
+    record_bytes: int
+    array_bytes: int
+    model_bytes: int
+    modified: float  # seconds since 1970
+
+
 class Store:
     """A results folder."""
 
@@ -132,10 +142,13 @@ class Store:
         if not record.ok and self._has_success(key):
             return
         before = self._described_model(key)
+        if model is None and record.model is None and before:
+            record.model = self._still_its_model(record, payload)
         if model is not None:
             record.model = _described(key, model)
-            _write(self.models / record.model["file"], model, "model")
-        _commit(self.cells / f"{key}.json", {**record.as_dict(), "schema": SCHEMA_VERSION}, payload, "")
+        told = {**record.as_dict(), "schema": SCHEMA_VERSION}
+        beside = {} if model is None else {self.models / told["model"]["file"]: model}
+        _commit(self.cells / f"{key}.json", told, payload, "", beside)
         if before and before != (record.model or {}).get("file"):
             (self.models / before).unlink(missing_ok=True)
         if not _may_go_on(record):
@@ -148,6 +161,12 @@ class Store:
             if record is not None and _is_described(record.model):
                 return str((record.model or {})["file"])
         return None
+
+    def _still_its_model(self, record: Record, payload: Arrays | None) -> dict[str, Any] | None:
+        """The model of the record before, where the cell ran again without keeping one and came to the same arrays."""
+        old = self.read(record.key)
+        same = old is not None and payload and old.payload and old.payload == _described(record.key, _npz(payload))
+        return old.model if same and old is not None else None
 
     def _has_success(self, key: str) -> bool:
         try:
@@ -244,6 +263,39 @@ class Store:
                     yield
                     return
             time.sleep(LOCK_WAIT)
+
+    # Weighing and dropping
+
+    def stored_cells(self) -> list[StoredCell]:
+        """Every undamaged record with what it weighs."""
+        found = []
+        for record in self.records():
+            with contextlib.suppress(FileNotFoundError):  # gone meanwhile
+                status = (self.cells / f"{record.key}.json").stat()
+                arrays = _size(self.cells, record.payload)
+                found.append(
+                    StoredCell(record, status.st_size, arrays, _size(self.models, record.model), status.st_mtime)
+                )
+        return found
+
+    def drop_model(self, record: Record) -> bool:
+        """Remove the fitted method; the record stays, and says that there was one. False where a run holds the cell."""
+        with self.lock(record.key) as mine:
+            if mine and _is_described(record.model):
+                (self.models / (record.model or {})["file"]).unlink(missing_ok=True)
+        return mine
+
+    def drop_record(self, record: Record) -> bool:
+        """Remove a record with its arrays and its model: the record first, that it never lacks them."""
+        with self.lock(record.key) as mine:
+            if mine:
+                (self.cells / f"{record.key}.json").unlink(missing_ok=True)
+                for folder, described in ((self.cells, record.payload), (self.models, record.model)):
+                    if _is_described(described):
+                        (folder / (described or {})["file"]).unlink(missing_ok=True)
+                self.checkpoint_path(record.key).unlink(missing_ok=True)
+                (self.root / "logs" / f"{record.key}.log").unlink(missing_ok=True)
+        return mine
 
     # Verifying
 
@@ -437,7 +489,7 @@ def _payload_bytes(folder: Path, described: Mapping[str, Any], what: str = "payl
 
 
 def _is_described(described: Any) -> bool:
-    """Whether a record names a model, and not only why there is none."""
+    """Whether a record names a file, and does not only say why there is none."""
     return described is not None and "file" in described and _describes_a_payload(described)
 
 
@@ -445,6 +497,15 @@ def _described(key: str, content: bytes) -> dict[str, Any]:
     """What a record says of a file that lies beside it."""
     found = hashlib.sha256(content).hexdigest()
     return {"file": f"{key}.{found[:12]}.npz", "sha256": found, "bytes": len(content)}
+
+
+def _size(folder: Path, described: Mapping[str, Any] | None) -> int:
+    """Bytes of the file that a record names; 0 where there is none."""
+    if not _is_described(described):
+        return 0
+    with contextlib.suppress(OSError):
+        return (folder / (described or {})["file"]).stat().st_size
+    return 0
 
 
 def _is_there(folder: Path, described: Mapping[str, Any] | None) -> bool:
@@ -472,12 +533,20 @@ def commit_step(name: str) -> None:
     """Called between the steps of a write; does nothing. Tests put their faults here."""
 
 
-def _commit(path: Path, record: dict[str, Any], payload: Arrays | None, prefix: str) -> None:
-    """Payload, record, and then whatever the record before it had as payload."""
+def _commit(
+    path: Path,
+    record: dict[str, Any],
+    payload: Arrays | None,
+    prefix: str,
+    beside: Mapping[Path, bytes] | None = None,
+) -> None:
+    """Files beside it, payload, record, and then whatever the record before it had as payload goes."""
     if payload:
         content = _npz(payload)
         record["payload"] = _described(path.stem, content)
     text = _sealed(record)  # whatever is wrong with the record shows before anything is written
+    for file, other in (beside or {}).items():
+        _write(file, other, "model")
     if payload:
         _write(path.with_name(record["payload"]["file"]), content, f"{prefix}payload")
     before = _payload_name(path)

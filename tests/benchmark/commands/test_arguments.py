@@ -46,13 +46,13 @@ def test_what_is_no_whole_number_is_refused(text: str) -> None:
     [("4G", 4 << 30), ("500M", 500 << 20), ("1.5k", 1536), (".5 K", 512), ("2048", 2048), (" 3g ", 3 << 30)],
 )
 def test_sizes(text: str, size: int) -> None:
-    assert arguments._bytes(text) == size
+    assert arguments.size_in_bytes(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "G", "-1G", "0", "0.1", "4T", "4GB", "1e9", "9" * 30, "\u0664G"])
 def test_what_is_no_size_is_refused(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="is not a size"):
-        arguments._bytes(text)
+        arguments.size_in_bytes(text)
 
 
 def test_assignments_are_gathered_by_owner_and_read_as_json_or_text() -> None:

@@ -330,6 +330,16 @@ class FeaturesOnly(Good):
         super().__init__(bits, seed)
 
 
+class KeepsHalf(Good):
+    """Says itself what is kept of it, and forgets its mean."""
+
+    def keep(self):
+        return {"planes": self.planes}
+
+    def restore(self, kept):
+        self.planes, self.mean, self.ready = kept["planes"], 0, True
+
+
 BREAKS = {
     OnlyLong: "can_be_built",
     Mumbles: "declines_with_a_reason",
@@ -364,6 +374,7 @@ BREAKS = {
     Vague: "unfitted_error",
     Constant: "better_than_random",
     FeaturesOnly: "images_too",
+    KeepsHalf: "a_kept_model_encodes_the_same",
 }
 
 

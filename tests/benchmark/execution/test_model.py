@@ -114,7 +114,7 @@ def test_what_a_model_says_of_itself(kept: Kept, tiny: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (np.zeros((3, 7)), r"features of shape \(3, 7\), expected \(n, 8\)"),
+        (np.zeros((3, 7)), "features of 7 columns, expected 8"),
         (np.zeros((1, 4, 4, 3), np.uint8), "nobody knows how to make them of images"),
         (Split(images=[np.zeros((4, 4, 3), np.uint8)]), "nobody knows how to make them of images"),  # type: ignore[arg-type]
     ],
@@ -132,7 +132,7 @@ def test_a_damaged_or_lost_model_says_how_to_get_it_back(kept: Kept, tiny: Path)
     with pytest.raises(UsageError, match=f"does not match the hash.*keep {key[:12]}"):
         benchmark.load_model(key, store.root)
     file.unlink()
-    with pytest.raises(UsageError, match=f"cannot be read.*keep {key[:12]}"):
+    with pytest.raises(UsageError, match=f"not there any more.*keep {key[:12]}"):
         benchmark.load_model(key, store.root)
 
 

@@ -382,3 +382,84 @@ def test_winners_that_cannot_be_read_are_told_and_not_waited_for(tmp_path: Path,
         return
     with pytest.raises(UsageError, match=r"winners\.json: damaged .*; delete it and tune again"):
         Store(tmp_path).tuned()
+
+
+# Models
+
+
+def model_files(store: Store) -> list[str]:
+    return sorted(path.name for path in store.models.glob("*")) if store.models.exists() else []
+
+
+def test_a_model_comes_back_and_a_new_one_takes_its_place(store: Store) -> None:
+    store.commit(record(), arrays(), b"first")
+    found = store.read(KEY)
+    assert found is not None
+    assert store.has_model(found)
+    assert store.model(found) == b"first"
+    store.commit(record(), arrays(), b"second")
+    assert store.model(store.read(KEY)) == b"second"  # type: ignore[arg-type]
+    assert len(model_files(store)) == 1
+
+
+def test_a_model_stays_with_the_same_arrays_and_goes_with_others(store: Store) -> None:
+    store.commit(record(), arrays(), b"model")
+    store.commit(record(), arrays())
+    assert store.model(store.read(KEY)) == b"model"  # type: ignore[arg-type]
+    store.commit(record(), arrays(2))
+    assert store.read(KEY).model is None  # type: ignore[union-attr]
+    assert model_files(store) == []
+
+
+@pytest.mark.parametrize("step", [f"model-{step}" for step in ("opened", "written", "synced", "renamed")] + STEPS)
+def test_a_death_while_a_model_is_kept_leaves_the_old_or_the_new(
+    store: Store, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    store.commit(record(), arrays(), b"old")
+
+    def die(name: str) -> None:
+        if name == step:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(store_module, "commit_step", die)
+    with pytest.raises(KeyboardInterrupt):
+        store.commit(record(), arrays(2), b"new")
+    monkeypatch.undo()
+    found = store.read(KEY)
+    assert found is not None
+    assert (store.model(found), store.payload(found)["ap"][0]) in ((b"old", 1 / 3), (b"new", 2 / 3))
+    store.sweep()
+    assert store.model(found) in (b"old", b"new")
+    assert len(model_files(store)) == 1
+    assert store.verify().faults == []
+
+
+def test_a_damaged_model_is_set_aside_and_its_record_stays(store: Store) -> None:
+    store.commit(record(), arrays(), b"model")
+    (name,) = model_files(store)
+    (store.models / name).write_bytes(b"m0del")
+    assert store.verify(quarantine=False).left == 1
+    found = store.verify()
+    assert (found.sound, found.left, len(found.faults)) == (1, 0, 1)
+    assert "models/" in found.faults[0]
+    assert store.read(KEY) is not None
+    assert model_files(store) == []
+    assert store.verify().faults == []
+
+
+def test_a_record_that_is_no_plain_data_writes_no_model_either(store: Store) -> None:
+    with pytest.raises(ValueError):
+        store.commit(record(metrics={"map": float("nan")}), arrays(), b"model")
+    assert model_files(store) == []
+
+
+def test_models_without_a_record_are_swept_and_those_of_cells_in_flight_are_not(store: Store) -> None:
+    store.commit(record(), arrays(), b"model")
+    kept = model_files(store)
+    for name in (f"{'b' * 64}.0.npz", f".{KEY}.1.npz.tmp", f"{KEY}.2.npz"):
+        (store.models / name).write_bytes(b"left")
+    with store.lock("b" * 64):
+        store.sweep()
+        assert model_files(store) == sorted([*kept, f"{'b' * 64}.0.npz"])
+    store.sweep()
+    assert model_files(store) == kept

@@ -1,0 +1,52 @@
+"""`prune`: says what there is, says what would go, and drops it only when told to."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmark.commands.prune import age
+from benchmark.execution.store import Store
+
+WORDS = ["--datasets", "features:mine.npz", "--methods", "lsh", "--bits", "8", "--no-report", "--jobs", "1"]
+
+
+def test_nothing_goes_without_yes(command: Callable[..., Any], own_features: Path) -> None:
+    command(*WORDS, "--keep-models")
+    store = Store("results")
+    code, out, _ = command("prune")
+    assert code == 0
+    assert "models                   1" in out
+    code, out, _ = command("prune", "--models")
+    assert (code, "model of lsh mine 8 bits seed 0" in out, "add --yes" in out) == (0, True, True)
+    assert store.has_model(next(store.records()))
+    assert "nothing to drop" in command("prune", "--models", "--older-than", "1d")[1]
+    assert "nothing to drop" in command("prune", "--models", "--keep-under", "1G")[1]
+    code, out, _ = command("prune", "--models", "--yes")
+    assert (code, "dropped" in out) == (0, True)
+    assert not store.has_model(next(store.records()))
+    assert command("verify")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [(["--yes"], "nothing is named to drop"), (["--models", "--older-than", "soon"], "is not an age"),
+     (["--models", "--keep-under", "much"], "is not a size"), (["--results", "no"], "does not exist")],
+)  # fmt: skip
+def test_bad_input_is_one_line(
+    command: Callable[..., Any], own_features: Path, tmp_path: Path, words: list[str], told: str
+) -> None:
+    (tmp_path / "results").mkdir()
+    code, _, err = command("prune", *words)
+    assert (code, told in err, err.count("\n")) == (2, True, 1)
+
+
+def test_ages() -> None:
+    assert [age(text) for text in ("12h", "1d", "2w")] == [43200, 86400, 1209600]
+    for text in ("", "d", "-1d", "1.5d", "1x", "9999999d"):
+        with pytest.raises(argparse.ArgumentTypeError):
+            age(text)
