@@ -8,6 +8,7 @@ of another site are refused by their Host and Origin.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import secrets
 import tempfile
 import threading
@@ -100,6 +101,8 @@ def searched_cell(cell: str, args: argparse.Namespace, store: Store) -> Searched
         raise UsageError(f"'{model.label}' takes features, not pictures; name a cell of a data set of images")
     with shown_progress():
         database = open_database(args.database, model, record, store, args.images)
+        with contextlib.suppress(UsageError):  # so that the first picture does not wait for what is loaded when needed
+            model.encode([np.zeros((64, 64, 3), np.uint8)])
         print_notes(database)
         return SearchedCell(model, database, open_index(database.packed, model.bits, args.index))
 

@@ -48,6 +48,20 @@ def test_our_own_codes_under_another_name_score_the_same_in_every_digit(command,
     assert "codes made elsewhere and only scored here" in table
 
 
+def test_where_a_model_is_wanted_codes_are_no_model(command, ours) -> None:
+    assert add(command)[0] == 0
+    for words, told in (
+        (("keep", "theirs"), "it cannot be run here"),
+        (("search", "theirs", "--query", "q.png", "--database", "codes"), "there is no model of it here"),
+    ):
+        code, _, err = command(*words)
+        assert (code, "'theirs mine 16 bits seed 0' is codes only, made elsewhere" in err, told in err) == (
+            2,
+            True,
+            True,
+        )
+
+
 def test_packed_zero_one_and_real_codes_are_the_same_codes(command, ours) -> None:
     codes = {part: np.load(f"{part}.npy") for part in "qd"}
     np.savez("packed.npz", query_codes=np.packbits(codes["q"] > 0, axis=1), database_codes=codes["d"] > 0)
