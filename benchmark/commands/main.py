@@ -17,6 +17,7 @@ from typing import Any
 
 from benchmark import __version__
 from benchmark.commands import (
+    add_codes,
     arguments,
     audit,
     check,
@@ -30,6 +31,8 @@ from benchmark.commands import (
     report,
     run,
     score,
+    search,
+    serve,
     tune,
     verify,
     why,
@@ -46,6 +49,9 @@ COMMANDS: dict[str, Any] = {
     "verify": verify,
     "why": why,
     "score": score,
+    "add-codes": add_codes,
+    "search": search,
+    "serve": serve,
     "prepare": prepare,
     "compare": compare,
     "tune": tune,

@@ -34,7 +34,7 @@ STABLE_PAIRS = 5 * 10**9  # beyond this the ranking in database order takes minu
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    what = ".npy, .npz, .mat or .pt; FILE:NAME picks an array of a file with several"
+    what = ".npy, .npz, .csv, .mat or .pt; FILE:NAME picks an array of a file with several"
     for part in PARTS:
         parser.add_argument(f"--{part}-codes", required=True, metavar="FILE", help=what)
         parser.add_argument(
@@ -105,10 +105,7 @@ class Inputs:
     def read(cls, args: argparse.Namespace) -> Inputs:
         packed, widths, labels = {}, {}, {}
         for part in PARTS:
-            codes = read_array(getattr(args, f"{part}_codes"), f"{part}_codes")
-            if args.binarize:
-                codes = _binarize(codes, f"{part} codes")
-            packed[part], widths[part] = _pack(codes, args.bits, f"{part} codes")
+            packed[part], widths[part] = read_codes(getattr(args, f"{part}_codes"), part, args.bits, args.binarize)
         if widths["query"] != widths["database"]:
             raise UsageError(f"database codes: {widths['database']} bits, expected {widths['query']} as the queries")
         for part in PARTS:
@@ -118,6 +115,12 @@ class Inputs:
     @property
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         return self.query_codes, self.database_codes, self.query_labels, self.database_labels
+
+
+def read_codes(place: str, part: str, bits: int | None, binarize: str | None) -> tuple[np.ndarray, int]:
+    """The packed codes of a file, and their bits."""
+    codes = read_array(place, f"{part}_codes")
+    return _pack(_binarize(codes, f"{part} codes") if binarize else codes, bits, f"{part} codes")
 
 
 def _pack(codes: np.ndarray, bits: int | None, name: str) -> tuple[np.ndarray, int]:

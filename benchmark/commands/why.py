@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from benchmark.commands import arguments
 from benchmark.commands import run as run_command
 from benchmark.errors import UsageError
+
+if TYPE_CHECKING:
+    from benchmark.execution.store import Store
 
 HELP = "the state of cells, and what made stale ones stale"
 
@@ -23,9 +27,11 @@ def run(args: argparse.Namespace) -> int:
     from benchmark.execution.store import Store
 
     arguments.load_plugins(args)
-    planned = plan(arguments.grid_of(args), Store(args.results))
+    store = Store(args.results)
+    planned = plan(arguments.grid_of(args), store)
     chosen = [one for one in planned if is_called(args.cell, one.key, one.cell.label)]
-    if not chosen:
+    given = _given_codes(args.cell, store)
+    if not chosen and not given:
         known = (
             f"the {len(planned)} cells are called like '{planned[0].cell.label}'" if planned else "there are no cells"
         )
@@ -36,4 +42,24 @@ def run(args: argparse.Namespace) -> int:
         if one.state == "stale" and one.record is not None:
             for line in differences(one.record.parts, one.cell.parts):
                 print(f"        {line}")
+    print("\n".join(given), end="\n" if given else "")
     return 0
+
+
+def _given_codes(wanted: str, store: Store) -> list[str]:
+    """The state of codes that others made; they are in no grid, and asked for by name."""
+    from benchmark.execution.cell_names import is_called, label_of
+    from benchmark.execution.fingerprint import differences
+    from benchmark.execution.given_codes import versions_today
+    from benchmark.execution.plan import stale_keys
+
+    known = [record for record in store.records() if record.codes_only] if wanted else []
+    found = [record for record in known if is_called(wanted, record.key, label_of(record))]
+    stale = stale_keys(store) if found else set()
+    lines = []
+    for record in found:
+        lines.append(f"{'stale' if record.key in stale else 'done':8}{record.key[:12]}  {label_of(record)}, codes only")
+        if record.key in stale:
+            changed = differences(record.parts, {**record.parts, **versions_today()}) or ["the data set's code"]
+            lines += [f"        {line}" for line in [*changed, "file the codes again by add-codes"]]
+    return lines

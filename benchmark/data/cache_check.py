@@ -36,8 +36,8 @@ def verify_cache(root: Path | None = None) -> list[str]:
 
 
 def _notes(root: Path) -> Iterator[str]:
-    """Indices, lists of broken images, and tables of hashes: each begins with its own hash."""
-    for kind in ("index", "broken", "hashes"):
+    """Indices, lists of broken images, tables of hashes, codes of folders: each begins with its own hash."""
+    for kind in ("index", "broken", "hashes", "codes"):
         for path in sorted((root / kind).glob("*.note")):
             if read_note(path) is None:
                 path.unlink()

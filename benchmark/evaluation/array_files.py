@@ -1,6 +1,7 @@
-"""Arrays out of .npy, .npz, .mat and .pt files, as people keep codes and labels; scipy and torch only where needed.
+"""Arrays out of .npy, .npz, .csv, .mat and .pt files, as people keep codes and labels.
 
-Every fault is a UsageError that names the file. Files are never trusted: nothing in them is run.
+scipy and torch are imported only where needed. Every fault is a UsageError that names the file. Files are never
+trusted: nothing in them is run.
 """
 
 from __future__ import annotations
@@ -71,15 +72,41 @@ def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0] if str(error) else repr(error)
 
 
-def _read_npy(path: Path, choose: Choose) -> np.ndarray:
+def _refuse_empty(path: Path) -> None:
     if not path.stat().st_size:
         raise UsageError(f"{path}: an empty file, expected an array")
+
+
+def _read_npy(path: Path, choose: Choose) -> np.ndarray:
+    _refuse_empty(path)
     return np.load(path, mmap_mode="r", allow_pickle=False)
 
 
 def _read_npz(path: Path, choose: Choose) -> np.ndarray:
     with np.load(path, allow_pickle=False) as file:
         return file[choose(file.files)]
+
+
+def _read_csv(path: Path, choose: Choose) -> np.ndarray:
+    """Numbers with commas between them; a first line of words is a heading. Whole numbers are whole, and
+    such as fit into a byte may be packed codes."""
+    _refuse_empty(path)
+    with path.open(encoding="utf-8-sig") as file:
+        first = file.readline().split(",")
+    heading = not all(_is_number(word) for word in first)
+    found: np.ndarray = np.loadtxt(path, delimiter=",", ndmin=2, skiprows=int(heading), encoding="utf-8-sig")
+    whole = found.size and np.isfinite(found).all() and np.abs(found).max() < 2**31 and (found == found.round()).all()
+    if not whole:
+        return found
+    return found.astype(np.uint8 if found.min() >= 0 and found.max() <= 255 else np.int64)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _read_mat(path: Path, choose: Choose) -> Any:
@@ -107,6 +134,7 @@ def _read_pt(path: Path, choose: Choose) -> Any:
 _READERS: dict[str, Callable[[Path, Choose], Any]] = {
     ".npy": _read_npy,
     ".npz": _read_npz,
+    ".csv": _read_csv,
     ".mat": _read_mat,
     ".pt": _read_pt,
     ".pth": _read_pt,

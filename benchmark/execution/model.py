@@ -243,6 +243,8 @@ def find_record(text: str, store: Store) -> Record:
 def read_model(record: Record, store: Store, *, stale: bool = False) -> Model:
     """The model of this record, as soon as its bytes, its code and its weights are those of then."""
     label = label_of(record)
+    if record.codes_only:
+        raise UsageError(f"'{label}' is codes only, made elsewhere: there is no model of it here")
     if record.model and "reason" in record.model:
         raise UsageError(f"'{label}': its model was not kept: {record.model['reason']}")
     if not record.model:

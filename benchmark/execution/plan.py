@@ -140,7 +140,7 @@ def _outdated(record: Record) -> bool:
     if parts.get("pipeline") not in (None, pipeline_sources()):
         return True
     name = record.cell["method"]
-    if name in methods.names() and plugin_sources(get_method(name)) != parts.get("sources"):
+    if not record.codes_only and name in methods.names() and plugin_sources(get_method(name)) != parts.get("sources"):
         return True
     kind = str(record.asked.get("dataset", "")).partition(":")[0]
     if kind not in datasets.names():

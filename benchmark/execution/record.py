@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 
 SCHEMA_VERSION = 2
 Status = Literal["ok", "skipped", "failed", "invalid_codes", "timeout", "oom", "interrupted"]
+CODES_ONLY = "codes only"  # where settings come from, of codes that were made elsewhere
 GOOD = ("ok", "skipped")  # what needs no second try
 # The names of a record's metrics and of its payload's arrays, for all who write or read them. A name of `Scores` means
 # what it means there.
@@ -50,7 +51,7 @@ OLD_ARRAYS = {
 }
 
 
-MAPPINGS = ("asked", "titles", "metrics", "seconds", "health", "audit", "training", "provenance")
+MAPPINGS = ("asked", "titles", "metrics", "seconds", "search", "health", "audit", "training", "provenance")
 
 
 class Unreadable(ValueError):
@@ -72,6 +73,7 @@ class Record:
     metrics: dict[str, Any] = field(default_factory=dict)  # those of METRICS
     seconds: dict[str, float] = field(default_factory=dict)  # load, fit, encode, score
     peak_memory: int | None = None
+    search: dict[str, float] = field(default_factory=dict)  # what a search of its codes costs: performance/search.py
     health: dict[str, Any] = field(default_factory=dict)
     audit: dict[str, Any] = field(default_factory=dict)
     training: dict[str, Any] = field(default_factory=dict)
@@ -84,6 +86,11 @@ class Record:
     @property
     def ok(self) -> bool:
         return self.status == "ok"
+
+    @property
+    def codes_only(self) -> bool:
+        """Whether the codes were made elsewhere and only scored here."""
+        return self.cell.get("settings") == CODES_ONLY
 
     @property
     def doubts(self) -> str:

@@ -30,6 +30,8 @@ def planned_again(record: Record, store: Store) -> PlannedCell:
 def recorded_cell(record: Record) -> Cell:
     """What was asked for, asked for again."""
     asked, cell = record.asked, record.cell
+    if record.codes_only:
+        raise UsageError(f"'{label_of(record)}' is codes only, made elsewhere: it cannot be run here")
     missing = [name for name in ("dataset", "options", "profile") if name not in asked]
     if missing:
         raise UsageError(f"'{label_of(record)}': its record does not say what was asked for; run it anew")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.contracts import HashDataset, MethodInfo, Splits
+from benchmark.contracts import HashDataset, MethodInfo, Ranks, Splits
 from benchmark.data.audit import Audit, audit
 from benchmark.data.cache import telling
 from benchmark.data.feature_cache import FeatureCut, FeatureSource, extract
@@ -140,7 +140,7 @@ def _compute(request: Request, info: MethodInfo, outcome: Outcome) -> None:
     if found:
         record.health |= {"doubts": found, "remedy": remedy(info.name, rate)}
     with _timed(seconds, "score"):
-        _score(info, codes, splits, dataset, outcome, request.threads)
+        score_codes(codes, splits, dataset, outcome, request.threads, info.ranks)
     if request.with_dataset:
         outcome.dataset = dataset_arrays(splits)
     record.status = "ok"
@@ -308,15 +308,16 @@ def method_settings(info: MethodInfo, request: Request) -> dict[str, Any]:
     return settings
 
 
-def _score(
-    info: MethodInfo,
+def score_codes(
     codes: Mapping[str, np.ndarray],
     splits: Splits,
     dataset: HashDataset,
     outcome: Outcome,
     threads: int,
+    ranks: Ranks = "codes",
 ) -> None:
-    ranked = _ranked_codes if info.ranks == "codes" else _ranked_vectors
+    """Metrics and payload of a record whose audit is known."""
+    ranked = _ranked_codes if ranks == "codes" else _ranked_vectors
     scores, stable = ranked(codes, splits, dataset.map_cutoff or None, threads)
     if not scores.queries:
         raise UsageError(f"{dataset.name}: no query shares a label with any database row, so nothing can be scored")
@@ -327,10 +328,10 @@ def _score(
         # Ties in the order of the list files, as the literature's scripts have it.
         "map_stable": stable.map,
         "map_macro": scores.macro_map,
-        "stored_bits": codes["database"].shape[1] * (1 if info.ranks == "codes" else 32),
+        "stored_bits": codes["database"].shape[1] * (1 if ranks == "codes" else 32),
         "map_groups": {name: value for name, value in by_group.items() if np.isfinite(value)},
     }
-    outcome.payload = payload(codes if info.ranks == "codes" else {}, scores)
+    outcome.payload = payload(codes if ranks == "codes" else {}, scores)
 
 
 def _ranked_codes(

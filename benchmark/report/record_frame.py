@@ -7,8 +7,8 @@ Columns: `key`; what was run (`method`, `params`, `tuned`, `settings`, `dataset`
 `backbone`); what it was made from (`revision`, `cutoff` and `options` of the data, rows of its parts and of its
 classes, `profile_id`, `weights`, `evaluator`, `sources`); what it is called here (`title`, `family`, `dataset_label`,
 `dataset_slug`, `miniature`); what came of it (`status`, `reason`, `doubts`, every score by its name as `map` and `k`,
-`map_<group of classes>`, `seconds_<part>`, `health_<part>`, `peak_memory`, `stored_bits` of an item); `current`: not
-stale; `shown`: stands in the tables, if only as a dash.
+`map_<group of classes>`, `seconds_<part>`, `search_<part>`, `health_<part>`, `peak_memory`, `stored_bits` of an item);
+`current`: not stale; `shown`: stands in the tables, if only as a dash.
 """
 
 from __future__ import annotations
@@ -158,6 +158,7 @@ def _measured(record: Record) -> dict[str, Any]:
     numbers: dict[str, Any] = {name: value for name, value in flat.items() if name not in TEXT_SCORES}
     numbers |= {f"map_{group}": value for group, value in (metrics.get("map_groups") or {}).items()}
     numbers |= {f"seconds_{part}": value for part, value in record.seconds.items()}
+    numbers |= {f"search_{part}": value for part, value in record.search.items()}
     told = ("doubts", "remedy")
     numbers |= {f"health_{part}": value for part, value in record.health.items() if part not in told}
     numbers["peak_memory"] = record.peak_memory

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmark.evaluation.statistics import holm, permutation_test
+from benchmark.execution.record import CODES_ONLY
 from benchmark.report.dataset_sweeps import dataset_sweeps
 from benchmark.report.display_names import clean, slug
 from benchmark.report.looks import Ablation, highlight
@@ -78,6 +79,7 @@ SETTINGS = {
     "shipped": "by cross-validation on training rows, as shipped",
     "tuned": "by cross-validation on training rows, tuned here",
     "defaults": "defaults, not tuned for this data",
+    CODES_ONLY: "codes made elsewhere and only scored here, so that how they were trained is not known",
 }
 
 
@@ -135,9 +137,18 @@ def score_entry(cells: pd.DataFrame, column: str = "map", digits: int = 4, scale
     values = good[column].dropna().to_numpy(float) * scale if column in good else np.array([])
     if not len(values):
         reasons = [reason for reason in cells["reason"] if reason]
-        return Entry(DASH, None, note=reasons[0] if reasons else "does not apply" if len(good) else "not run")
+        return Entry(DASH, None, note=reasons[0] if reasons else _unknown(good, column))
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
     return number(float(values.mean()), digits, spread=spread, note=_doubt(cells, good, seeds))
+
+
+def _unknown(good: pd.DataFrame, column: str) -> str:
+    """Why cells that are done have no such number, or that there are none."""
+    if good.empty:
+        return "not run"
+    if column.startswith("search_"):
+        return "not measured"
+    return CODES_ONLY if (good["settings"] == CODES_ONLY).any() else "does not apply"
 
 
 def _doubt(cells: pd.DataFrame, good: pd.DataFrame, seeds: int) -> str:
@@ -314,6 +325,9 @@ COSTS: tuple[Measure, ...] = (
     ("seconds_score", "score", 2, 1.0),
     ("peak_memory", "MB", 0, 1e-6),
     ("stored_bits", "bits", 0, 1.0),
+    ("search_scan", "scan", 2, 100.0),
+    ("search_lookup", "lookup", 2, 100.0),
+    ("search_multi", "multi", 2, 100.0),
 )
 HEALTH: tuple[Measure, ...] = (
     ("precision_at_radius_2", "P@H≤2", 4, 1.0),
@@ -355,7 +369,9 @@ def measure_table(sheet: Sheet, measures: Sequence[Measure], *, name: str, title
 
 COST_NOTE = (
     "Seconds to fit, to encode queries and database, and to score (machine as in the provenance; "
-    "the shared extraction of features is not counted); peak memory of the process in MB; bits stored per item."
+    "the shared extraction of features is not counted); peak memory of the process in MB; bits stored per item. "
+    "Where performance/search.py has measured it, what a query costs as a part (%) of a scan of float features in the "
+    "same run, one thread, median: scan of all codes, lookup within radius 2, multi-index hashing."
 )
 HEALTH_TITLE = "Health of the codes"
 HEALTH_NOTE = (

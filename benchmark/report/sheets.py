@@ -2,7 +2,7 @@
 
 A sheet holds the cells of one profile, one backbone and one kind of data (real or miniature), made with the same
 profile values, weights and evaluator; data sets of one name but another protocol, content or cut-off are different
-columns of it.
+columns of it. Codes that others made have no profile and no backbone: they stand in every sheet that has their data.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from benchmark.execution.record import CODES_ONLY
 from benchmark.report.dataset_sweeps import variations
 from benchmark.report.display_names import clean, short_hash, unique_slugs
 from benchmark.report.looks import CONTROL, highlight, method_order
@@ -76,14 +77,34 @@ def sheets(table: pd.DataFrame) -> list[Sheet]:
     """Shown cells by profile, backbone, kind of data and setup, the largest sheet first."""
     if table.empty:
         return []
-    cells = _with_one_profile(table[table["shown"]])
+    shown = table[table["shown"]]
+    given = shown["settings"] == CODES_ONLY
+    found = _joined(_apart(shown[~given]), shown[given])
+    found.sort(key=lambda sheet: -len(sheet.cells))
+    return _named(found)
+
+
+def _joined(found: Sequence[Sheet], given: pd.DataFrame) -> list[Sheet]:
+    """With the codes that others made beside ours of the same data; those of data that nobody else has, alone."""
+    import pandas as pd
+
+    joined, alone = [], given
+    for sheet in found:
+        own = given[given["dataset_label"].isin(sheet.cells["dataset_label"])]
+        joined.append(replace(sheet, cells=pd.concat([sheet.cells, own])) if len(own) else sheet)
+        alone = alone[~alone.index.isin(own.index)]
+    return joined + _apart(alone)
+
+
+def _apart(shown: pd.DataFrame) -> list[Sheet]:
+    """Cells by profile, backbone, kind of data and setup."""
+    cells = _with_one_profile(shown)
     named = ["profile", "backbone", "miniature"]
     found = []
     for (profile, backbone, miniature), alike in cells.groupby(named, sort=False):
         for _, own in alike.groupby(SETUP, sort=False):
             found.append(Sheet(profile, backbone, bool(miniature), own, _extra(own, alike)))
-    found.sort(key=lambda sheet: -len(sheet.cells))
-    return _named(found)
+    return found
 
 
 def _with_one_profile(cells: pd.DataFrame) -> pd.DataFrame:

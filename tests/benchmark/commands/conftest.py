@@ -444,3 +444,27 @@ def own_features(tmp_path: Path) -> Path:
 def parity() -> str:
     """The text of a plugin with a method called test-parity."""
     return PARITY
+
+
+@pytest.fixture(scope="session")
+def picture_cells(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with results of lsh and itq, whose models were kept, and the pictures in l/ that they were made of:
+    reds in l/red and blues in l/blue, each with noise of its own."""
+    from PIL import Image
+
+    folder, random = tmp_path_factory.mktemp("pictures"), np.random.default_rng(0)
+    rows = []
+    for number in range(24):
+        kind = ("red", "blue")[number % 2]
+        pixels = random.integers(0, 60, (32, 32, 3)).astype(np.uint8)
+        pixels[:, :, 0 if kind == "red" else 2] += 150
+        path = folder / "l" / kind / f"{number:02}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels).save(path)
+        rows.append(f"{kind}/{path.name} {number % 2}\n")
+    for part, own in (("query", rows[:4]), ("database", rows[4:]), ("train", rows[4:])):
+        (folder / "l" / f"{part}.txt").write_text("".join(own))
+    words = ["--datasets", f"lists:{folder / 'l'}", "--backbone", "mini-cnn", "--methods", "lsh", "itq", "--bits", "8"]
+    more = ["--results", str(folder / "results"), "--keep-models", "--no-report", "--jobs", "1"]
+    assert main([*words, *more]) == 0
+    return folder

@@ -24,12 +24,35 @@ def files(folder):
     torch.save(torch.tensor(VALUES, requires_grad=True), folder / "one.pt")
     torch.save(torch.tensor(VALUES, dtype=torch.bfloat16), folder / "half.pth")
     torch.save({"wanted": torch.tensor(VALUES), "epoch": 3}, folder / "dict.PT")
-    return ["one.npy", "one.npz", "two.npz", "one.mat", "sparse.mat", "one.pt", "half.pth", "dict.PT"]
+    np.savetxt(folder / "one.csv", VALUES, delimiter=",")
+    np.savetxt(folder / "headed.csv", VALUES, delimiter=",", header="a,b,c", comments="")
+    return [
+        "one.csv",
+        "headed.csv",
+        "one.npy",
+        "one.npz",
+        "two.npz",
+        "one.mat",
+        "sparse.mat",
+        "one.pt",
+        "half.pth",
+        "dict.PT",
+    ]
 
 
 def test_every_kind_of_file_gives_the_array(tmp_path):
     for name in files(tmp_path):
         np.testing.assert_array_equal(read_array(str(tmp_path / name), "wanted"), VALUES, err_msg=name)
+
+
+def test_whole_numbers_of_a_csv_keep_the_type_that_codes_need(tmp_path):
+    for text, kind in (("-1,1\n1,1\n", np.int64), ("0,255\n", np.uint8), ("0.5,1\n", np.float64)):
+        (tmp_path / "codes.csv").write_text(text)
+        assert read_array(str(tmp_path / "codes.csv"), "codes").dtype == kind
+    for text, told in (("1,2\n3\n", "cannot be read"), ("", "an empty file")):
+        (tmp_path / "codes.csv").write_text(text)
+        with pytest.raises(UsageError, match=told):
+            read_array(str(tmp_path / "codes.csv"), "codes")
 
 
 def test_a_name_after_a_colon_picks_the_array(tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmark.execution.record import CODES_ONLY
 from benchmark.report import render
 
 
@@ -253,3 +254,22 @@ def test_what_has_no_codes_has_dashes_for_them_and_the_bits_it_takes(synthetic, 
     assert first(health["real"], "P@H≤2") == ""
     assert "does not apply" in health["real"]["notes"]
     assert "not run" not in health["real"]["notes"]
+
+
+def test_what_a_search_costs_stands_in_the_table_of_costs_where_it_was_measured(synthetic, undrawn, tmp_path) -> None:
+    synthetic.cell("itq", "nus-mini", 16, search={"scan": 0.005, "lookup": 0.0004, "multi": 0.002, "codes": 10**6})
+    synthetic.cell("lsh", "nus-mini", 16)
+    synthetic.cell("theirs", "nus-mini", 16, settings=CODES_ONLY, seconds={}, peak_memory=None)
+    render(synthetic.store, tmp_path)
+    itq, lsh, theirs = rows_of(tmp_path, "costs-quick-mini-cnn")
+    name = "NUS-WIDE-mini (miniature)"
+    assert [float(itq[f"{name} {kind}"]) for kind in ("scan", "lookup", "multi")] == pytest.approx([0.5, 0.04, 0.2])
+    assert (lsh[f"{name} scan"], theirs[f"{name} fit"]) == ("", "")
+    assert f"{name} scan: not measured" in lsh["notes"]
+    assert f"{name} fit: codes only" in theirs["notes"]
+
+
+def test_a_table_without_measured_searches_has_no_columns_for_them(rendered: Path) -> None:
+    assert not any(
+        name.endswith((" scan", " lookup", " multi")) for name in rows_of(rendered, "costs-quick-mini-cnn")[0]
+    )

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from benchmark.execution.record import CODES_ONLY
 from benchmark.report.record_frame import record_frame
 from benchmark.report.sheets import (
     Sheet,
@@ -48,6 +49,23 @@ def sheets_of(synthetic: Any) -> list[Sheet]:
 
 def test_nothing_makes_no_sheet(synthetic) -> None:
     assert sheets_of(synthetic) == []
+
+
+def given(synthetic: Any, method: str, dataset: str, **more: Any) -> None:
+    """Codes that others made, as `add-codes` files them."""
+    parts = {"profile": None, "weights": None, "sources": None}
+    synthetic.cell(method, dataset, 16, settings=CODES_ONLY, profile="", backbone=None, parts=parts, **more)
+
+
+def test_codes_of_others_stand_in_every_sheet_of_their_data_and_in_no_other(synthetic) -> None:
+    synthetic.cell("itq", "nus-mini", 16)
+    synthetic.cell("itq", "nus-mini", 16, backbone="vgg16")
+    synthetic.cell("itq", "coco-mini", 16, backbone="resnet18")
+    given(synthetic, "theirs", "nus-mini")
+    given(synthetic, "lonely", "imagenet-mini")
+    found = {sheet.backbone: set(sheet.cells["method"]) for sheet in sheets_of(synthetic)}
+    both = {"itq", "theirs"}
+    assert found == {"mini-cnn": both, "vgg16": both, "resnet18": {"itq"}, "": {"lonely"}}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,35 @@
+"""faiss gives what we give: the same rows at the same distances, ties in the same order."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmark.search import KINDS, ExactScan, open_index
+from tests.benchmark.search.conftest import pairs, searches
+
+pytest.importorskip("faiss", reason="faiss is optional")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=50)
+@given(searches(), st.integers(0, 70), st.integers(0, 70))
+def test_faiss_equals_the_scan(kind, search, radius, n):
+    queries, database, bits = search
+    index, scan = open_index(database, bits, kind, faiss=True), ExactScan(database, bits)
+    assert len(index) == len(scan)
+    for query in queries:
+        assert pairs(index.within(query, radius)) == pairs(scan.within(query, radius))
+        assert pairs(index.top(query, n)) == pairs(scan.top(query, n))
+
+
+@pytest.mark.parametrize("kind", ["lookup", "multi"])
+def test_faiss_probes_its_tables_where_there_are_rows_enough(kind):
+    codes = np.random.default_rng(1).integers(0, 256, (30_000, 8), np.uint8)
+    index, scan = open_index(codes, 64, kind, faiss=True), ExactScan(codes, 64)
+    for query in codes[:20] ^ np.uint8(3) * (np.arange(8) == 0).astype(np.uint8):  # two bits away
+        found = index.within(query, 3)
+        assert pairs(found) == pairs(scan.within(query, 3))
+        assert found.probed > 0
+        assert found.touched < len(codes) / 10
+    assert index.bytes > 8 * len(codes)
