@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,6 @@ import numpy as np
 
 from benchmark.contracts import Images, MethodInfo, Split
 from benchmark.data.feature_cache import FeatureSource
-from benchmark.data.images import Transform
 from benchmark.deep.backbones import Backbone, transform_of
 from benchmark.deep.profile import Training
 from benchmark.errors import UsageError
@@ -59,9 +58,15 @@ def model_bytes(method: Any, settings: Mapping[str, Any], about: Mapping[str, An
 
 
 def about_model(
-    request: Request, settings: Mapping[str, Any], seed: int, source: FeatureSource | None, seen: Split
+    request: Request,
+    settings: Mapping[str, Any],
+    seed: int,
+    source: FeatureSource | None,
+    seen: Split,
+    side: int | None,
 ) -> dict[str, Any]:
-    """What a model's file says of itself: enough to build the method again, and to make its input of images."""
+    """What a model's file says of itself: enough to build the method again, and to make its input of images, which
+    were squares of `side` pixels."""
     training = settings.get("training")
     return {
         "key": request.key,
@@ -71,6 +76,7 @@ def about_model(
         "training": None if training is None else {**dataclasses.asdict(training), "checkpoint": None},
         "features_of": None if source is None else {**dataclasses.asdict(source), "weights": request.weights},
         "columns": None if seen.features is None else int(seen.features.shape[1]),
+        "side": side,
         "sources": dict(request.parts["sources"]),
         "pipeline": request.parts["pipeline"],
         "weights": request.parts["weights"],
@@ -197,16 +203,18 @@ class Model:
 
     @cached_property
     def _transform(self) -> Any:
-        """Between a decoded image and what is encoded; None where the method looks at whole images itself."""
-        if self._source is not None:
-            return transform_of(self._source.backbone)
+        """Between a decoded image and what is encoded; None where the method looks at whole images itself. Where a
+        backbone takes images as they are, those of another size are made as large as the cell's were."""
         training = self.info["training"]
-        if not training or not training["backbone"]:
-            return None
-        from benchmark.deep.assembly import image_transform
+        if self._source is not None:
+            transform = transform_of(self._source.backbone)
+        elif training and training["backbone"]:
+            from benchmark.deep.assembly import image_transform
 
-        transform: Transform = image_transform(transform_of(training["backbone"]), Training(**training))
-        return transform
+            transform = image_transform(transform_of(training["backbone"]), Training(**training))
+        else:
+            return None
+        return replace(transform, resize=self.info.get("side")) if transform.resize is None else transform
 
     @cached_property
     def _backbone(self) -> Backbone:

@@ -133,7 +133,7 @@ def _compute(request: Request, info: MethodInfo, outcome: Outcome) -> None:
         codes = {name: getattr(method, info.coding)(splits.parts()[name]) for name in ("query", "database")}
     _check_weights(info, request)
     if request.keep_model:
-        _keep_model(method, request, splits, outcome)
+        _keep_model(method, request, dataset, splits, outcome)
     record.health = health(codes["database"]) if info.ranks == "codes" else {}
     found = doubts(record.training, record.health)
     rate = getattr(getattr(method, "training", None), "learning_rate", None)
@@ -146,18 +146,27 @@ def _compute(request: Request, info: MethodInfo, outcome: Outcome) -> None:
     record.status = "ok"
 
 
-def _keep_model(method: Any, request: Request, splits: Splits, outcome: Outcome) -> None:
+def _keep_model(method: Any, request: Request, dataset: HashDataset, splits: Splits, outcome: Outcome) -> None:
     """The fitted method as the bytes of a file, or the reason why not; either way the cell is what it is."""
     info: MethodInfo = method.info
     settings = method_settings(info, request)
     seen = splits.train.visible(info.input, "nothing")
     source = None if GIVEN in splits.notes or seen.features is None else feature_source(info, request)
-    about = about_model(request, settings, cell_seed(request), source, seen)
+    about = about_model(request, settings, cell_seed(request), source, seen, _side(dataset))
     try:
         outcome.model = model_bytes(method, settings, about, splits.query)
     except Exception as error:  # the author's own keep and restore may fail in any way
         told = str(error) if isinstance(error, (Unkept, UsageError)) else f"{type(error).__name__}: {error}"
         outcome.record.model = {"reason": told}
+
+
+def _side(dataset: HashDataset) -> int | None:
+    """Of square images, by the first of them; None where there are none, or of other shapes."""
+    images = load_splits(dataset).query.images
+    if images is None or not len(images):
+        return None
+    height, width = images[0].shape[:2]
+    return height if height == width else None
 
 
 def check_code(info: MethodInfo, request: Request) -> None:

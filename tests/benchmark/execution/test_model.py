@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import benchmark
 from benchmark import Split, UsageError, get_dataset
@@ -109,6 +110,11 @@ def test_images_become_features_as_in_the_cell(
     model = benchmark.load_model(key, store.root)
     one_by_one = [model.encode(folder / path) for path in paths[:3]]
     assert np.array_equal(np.concatenate(one_by_one), model.encode([folder / path for path in paths[:3]]))
+    picture = Image.open(folder / paths[0]).convert("RGB")
+    assert picture.size == (model.info["side"],) * 2
+    larger = [picture.resize((50, 70)), picture.resize((91, 64))]  # photographs come in all sizes
+    smaller = [one.resize(picture.size, Image.Resampling.BILINEAR) for one in larger]
+    assert np.array_equal(model.encode(larger), model.encode(smaller))
 
 
 def test_what_a_model_says_of_itself(kept: Kept, tiny: Path) -> None:
