@@ -32,7 +32,11 @@ DRAWN = MultiLabelSizes(queries=1000, train_size=4000, train_in_database=False)
 
 @register_dataset("mirflickr", title="MIRFlickr-25K")
 class MirFlickr(MultiLabelDataset):
-    """MIRFlickr-25K; columns are the annotation files in the order of the alphabet."""
+    """MIRFlickr-25K; columns are the annotation files in the order of the alphabet.
+
+    @inproceedings{huiskes2008mirflickr, title={The MIR Flickr Retrieval Evaluation}, author={Huiskes, Mark J. and Lew,
+      Michael S.}, booktitle={ACM International Conference on Multimedia Information Retrieval}, year={2008}}
+    """
 
     classes = 38
     map_cutoff = 0

@@ -28,7 +28,12 @@ ENDING = "_trainval.txt"
 
 @register_dataset("voc2012", title="VOC 2012")
 class Voc2012(MultiLabelDataset):
-    """PASCAL VOC 2012; columns are the classes in the order of the alphabet."""
+    """PASCAL VOC 2012; columns are the classes in the order of the alphabet.
+
+    @article{everingham2010voc, title={The Pascal Visual Object Classes (VOC) Challenge}, author={Everingham, Mark and
+      Van Gool, Luc and Williams, Christopher K. I. and Winn, John and Zisserman, Andrew},
+      journal={International Journal of Computer Vision}, year={2010}}
+    """
 
     classes = 20
     map_cutoff = 0
