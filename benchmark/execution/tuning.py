@@ -32,7 +32,6 @@ from benchmark.execution.store import Store
 from benchmark.execution.tuned_settings import TunedSettings, Winner
 from benchmark.registry import get_method
 
-MANY_FOLDS = 10  # beyond it, data sets are loaded to see whether they have so many rows
 SCORE = "map_macro"  # of a record's metrics: the mean over classes of their MAP
 Carry = Callable[[Sequence[PlannedCell]], bool]  # runs these cells; whether to go on
 
@@ -158,9 +157,9 @@ class Tuning:
         """`known` needs no search."""
         self.grid, self.store, self.budget, self.known = grid, store, budget, known
         self.kinds: set[str] = set()  # of failures that are no matter of settings
-        if budget.folds > MANY_FOLDS:
-            _check_folds(grid.choices, budget.folds)
         self.searches = [self._search(*names) for names in self._ends()]
+        if self.searches:
+            _check_folds(grid.choices, budget.folds)
         self.between = [self._search(*names) for names in self._middle()]
 
     def _unknown(self, lengths: Sequence[int]) -> Iterator[tuple[str, DatasetChoice, int]]:
@@ -281,11 +280,12 @@ def _tried(planned: PlannedCell) -> bool:
 
 def _check_folds(choices: Sequence[DatasetChoice], folds: int) -> None:
     for choice in choices:
-        rows = len(choice.dataset.load().train)
-        if folds > rows:
-            raise UsageError(
-                f"--folds {folds}: '{choice.dataset.name}' has {rows} training rows, expected one per fold"
-            )
+        name, train = choice.dataset.name, choice.dataset.load().train
+        if train.labels is None:
+            told = f"'{name}' has no labels of training rows, so those held out cannot be scored"
+            raise UsageError(f"{told}; run it untuned, or give settings by --set or --tuned FILE")
+        if folds > len(train):
+            raise UsageError(f"--folds {folds}: '{name}' has {len(train)} training rows, expected one per fold")
 
 
 def winner_line(winner: Winner) -> str:

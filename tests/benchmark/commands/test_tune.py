@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 WORDS = ("tune", "--datasets", "features:mine.npz", "--methods", "lsh", "--bits", "8", "--folds", "2", "--trials", "1")
@@ -34,3 +35,13 @@ def test_a_place_for_winners_is_asked_for_before_any_trial(
 def test_more_folds_than_rows(command: Callable[..., Any], own_features: Path) -> None:
     code, _out, err = command(*WORDS, "--folds", "121")
     assert (code, "--folds 121: 'mine' has 120 training rows" in err) == (2, True)
+
+
+def test_folds_of_rows_without_labels_cannot_be_scored(command: Callable[..., Any], own_features: Path) -> None:
+    with np.load(own_features) as whole:
+        rows = {name: array for name, array in whole.items() if name != "train_labels"}
+    np.savez(own_features.with_name("told.npz"), **rows, train_triplets=np.array([[0, 1, 2], [3, 4, 5]]))
+    for words in (("tune",), ("run", "--tune")):
+        told = (*words, "--datasets", "triplets:told.npz", "--methods", "dtsh", "--bits", "8", "--trials", "1")
+        code, _out, err = command(*told)
+        assert (code, "'told' has no labels of training rows" in err) == (2, True), err
