@@ -6,8 +6,9 @@ nearest), median and 99th percentile, as parts of the time that a scan of float 
 touched, keys probed, bytes per item. Then what radius 2 finds: codes in the ball, share of empty balls, and how many
 of the ten nearest, or, of a cell, how many of the relevant lie in it. All on one thread; the three take turns.
 
-The float scan is a product of one row with as many rows of --dimensions columns and the ten largest; it is measured at
-10^5 rows at most and taken to grow with the rows, as it does. A cell's codes are drawn again and again until there are
+The float scan is a product of one row with as many rows and the ten largest; it is measured at 10^5 rows at most and
+taken to grow with the rows, as it does. Rows have as many columns as the cell's features where its model was kept, else
+--dimensions; what the numbers are does not matter to the time. A cell's codes are drawn again and again until there are
 --sizes of them, which changes no distribution; what radius 2 finds is counted on its own database. With --keep the
 ratios at the largest size go into the cell's record, and the report's table of costs shows them.
 """
@@ -79,6 +80,16 @@ def stored_codes(results: Path, wanted: str) -> tuple[Codes, Any, Any]:
     labels = (rows["query_labels"], rows["database_labels"])
     codes = (arrays["query_codes"], arrays["database_codes"])
     return Codes(label_of(record), record.cell["bits"], *codes, *labels), record, store
+
+
+def own_columns(record: Any, store: Any) -> int | None:
+    """Of the features that a cell was given; None where its model, which says so, was not kept."""
+    from benchmark.state_file import read_state
+
+    if not store.has_model_file(record):
+        return None
+    columns: int | None = read_state(store.model(record), record.model["file"])[0]["columns"]
+    return columns
 
 
 # Times
@@ -171,8 +182,9 @@ def found_within(codes: Codes) -> dict[str, float]:
 # Words
 
 
-def print_times(codes: Codes, size: int, reference: float, found: dict[str, Timing]) -> None:
-    print(f"{codes.name}, {codes.bits} bits, {size:,} codes; float scan {1000 * reference:.2f} ms per query")
+def print_times(codes: Codes, size: int, reference: float, found: dict[str, Timing], dimensions: int) -> None:
+    scan = f"float scan of {dimensions} columns {1000 * reference:.2f} ms per query"
+    print(f"{codes.name}, {codes.bits} bits, {size:,} codes; {scan}")
     for name, one in found.items():
         print(
             f"  {name:14}{one.median / reference:10.5f}{one.slowest / reference:10.5f}{1000 * one.median:11.3f} ms"
@@ -181,10 +193,8 @@ def print_times(codes: Codes, size: int, reference: float, found: dict[str, Timi
         )
 
 
-def print_head(dimensions: int) -> None:
-    print(
-        f"time per query as a part of a float scan of {dimensions} columns, one thread; the absolute median beside it"
-    )
+def print_head() -> None:
+    print("time per query as a part of a float scan, one thread; the absolute median beside it")
     print(f"  {'':14}{'median':>10}{'99 %':>10}{'median':>14}{'touched':>14}{'probed':>12}{'B/item':>10}")
 
 
@@ -202,7 +212,7 @@ def measure_made(args: argparse.Namespace) -> None:
         for kind in ("random", "clustered"):
             for bits in args.bits:
                 codes = made_codes(kind, bits, size, args.queries)
-                print_times(codes, size, reference, time_searches(codes, args.faiss))
+                print_times(codes, size, reference, time_searches(codes, args.faiss), args.dimensions)
                 found = found_within(replace(codes, queries=codes.queries[:50]))
                 rows.append((replace(codes, database=codes.database[:0]), size, found))  # the codes may go
     print_found(rows)
@@ -213,14 +223,15 @@ def measure_cells(args: argparse.Namespace) -> None:
     for wanted in args.cells:
         codes, record, store = stored_codes(args.results, wanted)
         few = replace(codes, queries=codes.queries[: args.queries])
+        dimensions = own_columns(record, store) or args.dimensions
         for size in args.sizes:
-            reference = float_scan(args.dimensions, size)
+            reference = float_scan(dimensions, size)
             found = time_searches(few.enlarged(size), args.faiss)
-            print_times(codes, size, reference, found)
+            print_times(codes, size, reference, found, dimensions)
         rows.append((codes, len(codes.database), found_within(codes)))
         if args.keep:
             ratios = {name: found[name].median / reference for name in ("scan", "lookup", "multi")}
-            record.search = {**ratios, "codes": size, "dimensions": args.dimensions}
+            record.search = {**ratios, "codes": size, "dimensions": dimensions}
             with store.lock(record.key) as mine:
                 print(f"  kept in {record.key[:12]}" if mine else f"  {record.key[:12]} is in use, so nothing is kept")
                 if mine:
@@ -239,7 +250,7 @@ def main() -> None:
     parser.add_argument("--faiss", action="store_true", help="also faiss's scan and lookup")
     parser.add_argument("--keep", action="store_true", help="put a cell's ratios into its record, for the report")
     args = parser.parse_args()
-    print_head(args.dimensions)
+    print_head()
     if args.cells:
         measure_cells(args)
     else:
