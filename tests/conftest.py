@@ -49,7 +49,7 @@ from benchmark import Split, register_method
 HERE = Path(__FOLDER__)
 
 
-@register_method("__NAME__", title=__TITLE__, family="control", input="__INPUT__", needs="__NEEDS__")
+@register_method("__NAME__", title=__TITLE__, family="data-independent", input="__INPUT__", needs="__NEEDS__")
 class Planes:
     def __init__(self, bits: int, seed: int = 0, *__KEYWORDS__) -> None:
         self.bits, self.seed = bits, seed

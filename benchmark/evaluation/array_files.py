@@ -93,7 +93,10 @@ def _read_csv(path: Path, choose: Choose) -> np.ndarray:
     _refuse_empty(path)
     with path.open(encoding="utf-8-sig") as file:
         first = file.readline().split(",")
-    heading = not all(_is_number(word) for word in first)
+        rows = bool(file.readline().strip())
+    heading = not any(_is_number(word) for word in first)  # one of numbers and words is a damaged row
+    if heading and not rows:
+        raise UsageError(f"{path}: no row of numbers")
     found: np.ndarray = np.loadtxt(path, delimiter=",", ndmin=2, skiprows=int(heading), encoding="utf-8-sig")
     whole = found.size and np.isfinite(found).all() and np.abs(found).max() < 2**31 and (found == found.round()).all()
     if not whole:

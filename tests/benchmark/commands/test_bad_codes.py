@@ -51,7 +51,9 @@ SCORES = [
     foreign("a name of 5,000 characters", f"{LONG}.npy", "nnnnn"),
     foreign("a link to itself", "loop.npy", "loop.npy", link("loop.npy", "loop.npy")),
     foreign("no name", "", "--query-codes"),
-    foreign("an unknown suffix", "q.csv", "q.csv", text("q.csv", "1,1")),
+    foreign("an unknown suffix", "q.tsv", "q.tsv", text("q.tsv", "1\t1")),
+    foreign("words called .csv", "q.csv", "q.csv", text("q.csv", "hello,world")),
+    foreign("a damaged first row of .csv", "q.csv", "q.csv", text("q.csv", "1,x\n1,0")),
     foreign("a name of two lines", "two\nlines.npy", "lines.npy"),
     *(foreign(f"text called {suffix}", f"q{suffix}", f"q{suffix}", text(f"q{suffix}", "hello\nworld"))
       for suffix in (".npy", ".npz", ".mat", ".pt", ".pth")),

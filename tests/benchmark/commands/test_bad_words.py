@@ -179,7 +179,7 @@ OPTIONS = [
     bad("option twice", run("--option folder.map_cutoff=5 --option folder.map_cutoff=6", datasets=["folder:d"]),
         "map_cutoff", PICTURES),
     *(bad(f"map_cutoff {value}", option(f"folder.map_cutoff={value}"), "map_cutoff", PICTURES)
-      for value in ("0", "-1", "1.5", "NaN", "Infinity", "1e400", "many", "true", "null", "[5]", "")),
+      for value in ("-1", "1.5", "NaN", "Infinity", "1e400", "many", "true", "null", "[5]", "")),
     *(bad(f"queries_per_class {value}", option(f"folder.queries_per_class={value}"), "queries_per_class", PICTURES)
       for value in ("0", "-1", "1.5", "NaN", "many", "true")),
     *(bad(f"split_seed {value}", option(f"folder.split_seed={value}"), "split_seed", PICTURES)
@@ -195,10 +195,12 @@ OPTIONS = [
                                      datasets=["folder:d"]), "train_size", PICTURES)
       for value in ("-1", "1.5", "many", "1e400")),
     *(bad(f"lists map_cutoff {value}", option(f"lists.map_cutoff={value}", "lists", "l"), "map_cutoff", lists())
-      for value in ("0", "x", "NaN")),
+      for value in ("-1", "x", "NaN")),
     bad("drop_overlap 7", option("lists.drop_overlap=7", "lists", "l"), "drop_overlap", lists()),
     *(bad(f"pairs map_cutoff {value}", option(f"pairs.map_cutoff={value}", "pairs", "p.npz"), "map_cutoff", pairs())
       for value in ("-5", "x")),
+    *(fine(f"map_cutoff {value}, all", option(f"lists.map_cutoff={value}", "lists", "l"), "1 cell:", lists())
+      for value in ("0", "all")),
     fine("a cut-off beyond the database", option("lists.map_cutoff=1000000", "lists", "l"), "1 cell:", lists()),
 ]  # fmt: skip
 
