@@ -18,6 +18,7 @@ from benchmark.errors import UsageError
 if TYPE_CHECKING:
     from benchmark.execution.image_database import ImageDatabase
     from benchmark.execution.model import Model
+    from benchmark.execution.record import Record
     from benchmark.report.neighbours_page import FoundItem
     from benchmark.search import Neighbours
 
@@ -71,15 +72,18 @@ def run(args: argparse.Namespace) -> int:
     start = time.perf_counter()
     found = index.top(code, args.top) if args.radius is None else index.within(code, args.radius)
     seconds = time.perf_counter() - start
-    print_notes(database)
+    print_notes(database, record)
     wanted = f"the {args.top} nearest" if args.radius is None else f"all within {args.radius} bits"
     about = f"{wanted} of {len(database):,} in {database.name}, {1000 * seconds:.2f} ms by {args.index}"
     _show(args, model.label, about, found, database)
     return 0
 
 
-def print_notes(database: ImageDatabase) -> None:
-    """What the user should know of a database."""
+def print_notes(database: ImageDatabase, record: Record) -> None:
+    """What the user should know of a database, and of a model that meets pictures of another kind in it."""
+    if record.miniature and database.name != record.cell["dataset"]:
+        told = "this model has learned from a miniature, drawn digits"
+        print(f"note: {told}; for pictures like yours: --datasets folder:DIR, or --data-root DIR", file=sys.stderr)
     for line in database.told[:SHOWN]:
         print(f"note: {line}", file=sys.stderr)
     if len(database.told) > SHOWN:

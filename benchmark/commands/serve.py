@@ -103,7 +103,7 @@ def searched_cell(cell: str, args: argparse.Namespace, store: Store) -> Searched
         database = open_database(args.database, model, record, store, args.images)
         with contextlib.suppress(UsageError):  # so that the first picture does not wait for what is loaded when needed
             model.encode([np.zeros((64, 64, 3), np.uint8)])
-        print_notes(database)
+        print_notes(database, record)
         return SearchedCell(model, database, open_index(database.packed, model.bits, args.index))
 
 

@@ -6,12 +6,14 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmark import load_model
+from benchmark.commands.search import print_notes
 from benchmark.evaluation.codes import unpack
 from benchmark.execution.store import Store
 
@@ -120,3 +122,12 @@ def test_bad_input_costs_a_line(search: Search, tmp_path: Path, words: Any, more
     assert (code, err.count("\n")) == (2, 1)
     assert told in err
     assert not (tmp_path / "search.html").exists()
+
+
+@pytest.mark.parametrize(("miniature", "name", "told"), [(True, "mine", 1), (True, "x-mini", 0), (False, "mine", 0)])
+def test_a_model_of_a_miniature_says_that_it_knows_no_photographs(
+    miniature: bool, name: str, told: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = SimpleNamespace(miniature=miniature, cell={"dataset": "x-mini"})
+    print_notes(SimpleNamespace(name=name, told=[]), record)  # type: ignore[arg-type]
+    assert capsys.readouterr().err.count("drawn digits") == told
