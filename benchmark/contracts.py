@@ -249,7 +249,7 @@ class HashMethod(Protocol):
     parameter -> values, adds to what `tune` searches; `thread_limit` is the number of threads above which fit and
     encode gain nothing; `history`, a dict of lists set by `fit`, is kept in the record (loss curve, gradient norms);
     `keep() -> dict` and `restore(kept)` say what of a fitted method a model's file holds: arrays, tensors and plain
-    values. Without them it is all attributes of the instance (see `learned.py`).
+    values. Without them it is all attributes of the instance (see `models/learned.py`).
     """
 
     info: ClassVar[MethodInfo]

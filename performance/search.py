@@ -84,7 +84,7 @@ def stored_codes(results: Path, wanted: str) -> tuple[Codes, Any, Any]:
 
 def own_columns(record: Any, store: Any) -> int | None:
     """Of the features that a cell was given; None where its model, which says so, was not kept."""
-    from benchmark.state_file import read_state
+    from benchmark.models.state_file import read_state
 
     if not store.has_model_file(record):
         return None

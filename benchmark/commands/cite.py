@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import benchmark
-from benchmark.bibtex import Citation, references, separated
-from benchmark.cards import citations
+from benchmark.cards.bibtex import Citation, references, separated
+from benchmark.cards.card import citations
 from benchmark.commands import arguments
 from benchmark.errors import UsageError
 from benchmark.registry import datasets, methods

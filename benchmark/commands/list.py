@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmark.cards import Card, card, cards_page
+from benchmark.cards.card import Card, card, cards_page
 from benchmark.commands import arguments
 from benchmark.contracts import MethodInfo
 from benchmark.registry import datasets, get_method, methods

@@ -15,7 +15,7 @@ from benchmark.conformance.verdicts import Broken, Reason, Untested, blamed, err
 from benchmark.contracts import Split
 from benchmark.evaluation.codes import check_codes
 from benchmark.evaluation.metrics import evaluate
-from benchmark.learned import Unkept
+from benchmark.models.learned import Unkept
 
 
 def check_can_be_built(trial: MethodTrial) -> None:

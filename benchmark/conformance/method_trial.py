@@ -32,9 +32,9 @@ from benchmark.conformance.trial_data import SIDE, easy_data, frozen
 from benchmark.conformance.verdicts import Broken, Untested, error_text
 from benchmark.contracts import Split
 from benchmark.errors import UsageError
-from benchmark.learned import Unkept, keep_learned, restore_learned
+from benchmark.models.learned import Unkept, keep_learned, restore_learned
+from benchmark.models.state_file import read_state, state_bytes
 from benchmark.registry import get_method, load_only
-from benchmark.state_file import read_state, state_bytes
 
 NO_FILE = "the class is defined in no file that another process could load; put it into one of its own"
 BITS = 16  # what most promises are tested with, unless the method declines it

@@ -27,9 +27,9 @@ from benchmark.execution.model_inputs import GivenImages, ModelRows, chunk_featu
 from benchmark.execution.record import Record
 from benchmark.execution.request import Request
 from benchmark.execution.store import Damaged, Store
-from benchmark.learned import Unkept, keep_learned, restore_learned
+from benchmark.models.learned import Unkept, keep_learned, restore_learned
+from benchmark.models.state_file import read_state, state_bytes
 from benchmark.registry import get_method
-from benchmark.state_file import read_state, state_bytes
 
 IMAGES_AT_ONCE = 256  # as the feature cache has it: whole batches, and little is lost when a process dies
 

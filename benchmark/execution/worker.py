@@ -34,7 +34,7 @@ from benchmark.execution.provenance import peak_memory, provenance
 from benchmark.execution.record import Record, Status
 from benchmark.execution.request import Outcome, Request
 from benchmark.execution.task_process import tell_runner
-from benchmark.learned import Unkept
+from benchmark.models.learned import Unkept
 from benchmark.registry import get_dataset, get_method
 from benchmark.seeds import derive_seed, generator
 

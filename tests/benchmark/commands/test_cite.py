@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import benchmark
-from benchmark.bibtex import separated
+from benchmark.cards.bibtex import separated
 
 
 def keys(text: str) -> list[str]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark import UsageError
-from benchmark.bibtex import Citation, references, separated
+from benchmark.cards.bibtex import Citation, references, separated
 
 TEXT = """Before.
 
@@ -71,7 +71,7 @@ def test_one_key_is_written_once():
 
 @pytest.mark.skipif(shutil.which("bibtex") is None, reason="there is no bibtex")
 def test_bibtex_takes_every_entry_without_a_word(tmp_path):
-    from benchmark.cards import citations
+    from benchmark.cards.card import citations
     from benchmark.registry import datasets, methods
 
     (tmp_path / "refs.bib").write_text(

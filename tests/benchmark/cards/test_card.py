@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from benchmark import get_method, parameter, register_method
-from benchmark.bibtex import references
-from benchmark.cards import REMADE, card, cards_page, citations
+from benchmark.cards.bibtex import references
+from benchmark.cards.card import REMADE, card, cards_page, citations
 from benchmark.registry import builtin_folder, builtin_names, datasets, load_plugin, methods
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 NAMES = sorted(builtin_names("method"))
 OWN = '''"""Cosines, nothing else. And more."""
 import numpy as np

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmark.errors import UsageError
-from benchmark.state_file import FORMAT, HEADER, read_state, state_bytes
+from benchmark.models.state_file import FORMAT, HEADER, read_state, state_bytes
 
 GRID = np.arange(24.0).reshape(4, 6)
 

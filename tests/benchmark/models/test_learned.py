@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from benchmark import Split, get_method
-from benchmark.learned import Unkept, keep_learned, restore_learned
+from benchmark.models.learned import Unkept, keep_learned, restore_learned
+from benchmark.models.state_file import read_state, state_bytes
 from benchmark.shallow import FeatureScaling
-from benchmark.state_file import read_state, state_bytes
 
 ROWS = np.random.default_rng(0).standard_normal((40, 12)).astype(np.float32)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from benchmark.bibtex import Citation, separated
+from benchmark.cards.bibtex import Citation, separated
 from benchmark.contracts import Family, MethodInfo, Parameter
 
 DIFFERS = "Differs:"

@@ -1,0 +1,1 @@
+"""What a registered class says of itself: its card, and what to cite."""
