@@ -20,7 +20,7 @@ from real_data import WRITTEN, write
 from benchmark.execution.grid import choose_datasets, make_grid
 from benchmark.execution.options import Options
 from benchmark.execution.store import tune_store
-from benchmark.execution.tuning import Budget, Carry, Search, Trial, Tuning, carry_out
+from benchmark.execution.tuning import Budget, Carry, Search, Trial, Tuning, carry_out, chosen
 
 DEEP = ("cnnh", "dnnh", "dpsh", "dsh", "dhn", "hashnet", "dph")
 LIMITS = {"defaults": (15, 5), "tuned": (5, 2)}  # worst and mean, per cent
@@ -48,12 +48,12 @@ class Again(Tuning):
 
 def regrets(first: Search, again: Sequence[Search], folds: int) -> dict[str, float]:
     """Of the defaults and of what tune chose."""
-    chosen = first.best(folds)
+    choice = chosen(first.trials, folds)
     trials = zip(*(one.trials for one in again), strict=True)
     scores = {repr(same[0].setting): float(np.mean([trial.mean for trial in same])) for same in trials}
     best = max(scores.values())
-    assert chosen is not None
-    own = {"defaults": scores.get("{}", 0.0), "tuned": scores[repr(chosen.setting)]}
+    assert choice is not None
+    own = {"defaults": scores.get("{}", 0.0), "tuned": scores[repr(choice.setting)]}
     return {name: 100 * (1 - max(score, 0.0) / best) for name, score in own.items()}
 
 

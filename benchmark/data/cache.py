@@ -93,6 +93,11 @@ def telling(listener: Listener | None) -> Iterator[None]:
         _listener.reset(token)
 
 
+def listening() -> Listener | None:
+    """Who hears it now."""
+    return _listener.get()
+
+
 def tell(what: str, done: int, total: int) -> None:
     """Say how far a long task is to whoever listens."""
     listener = _listener.get()

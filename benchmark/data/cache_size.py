@@ -1,9 +1,11 @@
-"""What the cache weighs, and its tables of features dropped one by one: each can be made again, in its time."""
+"""What the cache weighs, and its tables of features and codes of folders dropped one by one: each can be made again,
+in its time."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,13 +15,15 @@ from benchmark.data.cache import cache_dir, locked
 from benchmark.data.feature_cache import NOTE, TABLE
 
 OURS = (TABLE, NOTE, "features.lock")  # what lies in a folder of features, besides chunks
+CODES = re.compile(r"[0-9a-f]{32}\.(note|begun)")  # what lies in the folder of codes
 
 
 @dataclass(frozen=True)
 class CacheEntry:
-    """One table of features: its folder, what it weighs, and when it was last written or checked."""
+    """One table of features, a folder, or the codes of a searched folder, a file: what it weighs, and when it was last
+    written or checked."""
 
-    folder: Path
+    path: Path
     bytes: int
     modified: float
 
@@ -36,6 +40,19 @@ def cached_features(root: Path | None = None) -> list[CacheEntry]:
     return found
 
 
+def cached_codes(root: Path | None = None) -> list[CacheEntry]:
+    """The codes of every folder that was searched, finished or begun."""
+    base = (cache_dir() if root is None else root) / "codes"
+    found = [path for path in sorted(base.glob("*")) if path.is_file() and CODES.fullmatch(path.name)]
+    return [CacheEntry(path, path.stat().st_size, path.stat().st_mtime) for path in found]
+
+
+def drop_codes(entry: CacheEntry) -> bool:
+    """Remove them; a search that is at them writes them anew."""
+    entry.path.unlink(missing_ok=True)
+    return True
+
+
 def cache_bytes(root: Path | None = None) -> dict[str, int]:
     """Kind of thing -> what all of it weighs."""
     base = cache_dir() if root is None else root
@@ -46,8 +63,8 @@ def cache_bytes(root: Path | None = None) -> dict[str, int]:
 def drop_features(entry: CacheEntry) -> bool:
     """Remove one table; False where somebody is at it."""
     try:
-        with locked(entry.folder / "features", wait=False):
-            shutil.rmtree(entry.folder)
+        with locked(entry.path / "features", wait=False):
+            shutil.rmtree(entry.path)
     except BlockingIOError:
         return False
     return True

@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmark.data.given_files import is_folder, is_regular_file, need_folder
 from benchmark.data.list_splits import PARTS
 from benchmark.errors import UsageError
+from benchmark.program import typed
 
 PUBLISHED = {  # the files as published with HashNet and DPH, by the first half of their sha256
     "59dab6cbae3dda3490f978f3feec890e": "coco/database_hashnet.txt",
@@ -79,5 +80,5 @@ def refuse_missing(dataset: str, root: Path, pieces: Sequence[Piece]) -> None:
     if missing:
         raise UsageError(
             f"{dataset}: under {root} there are no list files, and of the official files these are missing: "
-            f"{'; '.join(missing)}; 'python run_all.py prepare {dataset} --data-root {root}' says more"
+            f"{'; '.join(missing)}; '{typed(['prepare', dataset, '--data-root', root])}' says more"
         )

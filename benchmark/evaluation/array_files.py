@@ -6,6 +6,8 @@ trusted: nothing in them is run.
 
 from __future__ import annotations
 
+import pickle
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -36,7 +38,7 @@ def read_array(place: str, name: str) -> np.ndarray:
     except UsageError:
         raise
     except Exception as error:  # readers of foreign files fail in every way there is
-        raise UsageError(f"{path}: cannot be read: {_first_line(error)}") from error
+        raise UsageError(f"{path}: cannot be read: {_without_advice(error)}") from error
     if chosen is not None and not taken:
         raise UsageError(f"{path}: holds one array and no names, so none called {chosen!r}; give {path} alone")
     if array.dtype.kind not in "biuf":
@@ -70,6 +72,14 @@ def _choose(names: list[str], path: Path, chosen: str | None, name: str) -> str:
 
 def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0] if str(error) else repr(error)
+
+
+def _without_advice(error: Exception) -> str:
+    """What a reader says; numpy and torch tell how to load a file that holds objects unsafely, which nobody should."""
+    told = _first_line(error)
+    if isinstance(error, pickle.UnpicklingError) or "pickle" in told:
+        return "it is damaged, or holds Python objects, which are never loaded; expected arrays of numbers"
+    return told
 
 
 def _refuse_empty(path: Path) -> None:
@@ -125,7 +135,8 @@ def _read_mat(path: Path, choose: Choose) -> Any:
 def _read_pt(path: Path, choose: Choose) -> Any:
     import torch
 
-    found = torch.load(path, map_location="cpu", weights_only=True)  # never runs code from the file
+    with warnings.catch_warnings(action="ignore"):  # of a pickle, before it is refused
+        found = torch.load(path, map_location="cpu", weights_only=True)  # never runs code from the file
     if isinstance(found, torch.Tensor):
         return found
     if isinstance(found, Mapping):

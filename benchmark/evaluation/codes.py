@@ -28,11 +28,19 @@ def pack_any(codes: Any, bits: int | None = None, name: str = "codes") -> tuple[
     """Codes over {-1, +1}, {0, 1} or bool, or, where `bits` is given, perhaps already packed: (packed, bits)."""
     array = _as_array(codes, name)
     if bits is not None and (array.shape[1:] != (bits,) or (bits == 1 and _is_packed_bit(array))):
+        _check_bits(bits, name)
+        if array.dtype != np.uint8 or array.shape[1:] != (-(-bits // 8),):
+            raise InvalidCodes(f"{name}: {array.dtype} of shape {array.shape}, expected {_wanted(array, bits)}")
         return _check_packed(array, bits, name), bits
     array = _check_shape(array, None, None, name)
     if array.dtype != bool and not _holds_only(array, -1, 1) and not _holds_only(array, 0, 1):
         raise InvalidCodes(f"{name}: {_fault(array)}, expected -1 and +1 (or 0 and 1)")
     return pack(array), array.shape[1]
+
+
+def _wanted(array: np.ndarray, bits: int) -> str:
+    turned = "; turn it round, rows are items" if array.ndim == 2 and array.shape[0] == bits else ""
+    return f"{bits} columns for {bits} bits, or packed uint8 of {-(-bits // 8)} columns{turned}"
 
 
 def pack(codes: np.ndarray) -> np.ndarray:

@@ -66,6 +66,15 @@ class Counts:
     def database_size(self) -> int:
         return int(self.counts[0].sum())
 
+    def without_own(self) -> Counts:
+        """Where every query stands in the database once: without that entry of its own, at distance 0."""
+        if self.query_labels is None:
+            raise UsageError("counts: no labels of queries, so that their own entries cannot be told")
+        shared = self.query_labels.sum(axis=1)
+        counts = self.counts.copy()
+        counts[np.arange(len(counts)), 0, shared if self.graded else np.minimum(shared, 1)] -= 1
+        return replace(self, counts=counts)
+
     def __add__(self, other: Counts) -> Counts:
         if self.counts.shape != other.counts.shape or self.graded != other.graded:
             raise UsageError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from benchmark.errors import UsageError
 from benchmark.execution.record import Record
@@ -10,14 +11,18 @@ from benchmark.execution.record import Record
 SHOWN = 4  # cells that a message names, where words mean several
 
 
+def cell_label(method: str, chosen: Mapping[str, Any], dataset: str, bits: int, seed: int) -> str:
+    """For people: `dph gamma=0.5 coco-mini 32 bits seed 0`; settings by name, so that a run and its records agree."""
+    told = [f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in chosen.items()]
+    return " ".join([method, *sorted(told), dataset, f"{bits} bits seed {seed}"])
+
+
 def label_of(record: Record) -> str:
-    """For people: `dph coco-mini 32 bits seed 0`."""
+    """What a run calls the cell, with the options of its data set where it has some."""
     cell = record.cell
     chosen = {**cell.get("tuned", {}), **cell.get("params", {})}
-    told = "".join(
-        f" {name}={value:.4g}" if isinstance(value, float) else f" {name}={value}" for name, value in chosen.items()
-    )
-    return f"{cell['method']}{told} {cell['dataset']} {cell['bits']} bits seed {cell['seed']}"
+    options = sorted(f"{name}={value}" for name, value in record.asked.get("options", {}).items())
+    return cell_label(cell["method"], chosen, " ".join([cell["dataset"], *options]), cell["bits"], cell["seed"])
 
 
 def is_called(text: str, key: str, label: str) -> bool:

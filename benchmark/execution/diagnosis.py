@@ -10,6 +10,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchmark.registry import get_method
+
 ENDS = 3  # logged losses that make a beginning and an end: a single batch says little
 RISEN = 1.02  # the end of the loss against its beginning
 FALLEN = 0.999  # the least of the loss against its beginning
@@ -54,6 +56,13 @@ def _numbers(history: Mapping[str, Any], name: str) -> list[float]:
 
 
 def remedy(method: str, learning_rate: float | None) -> str:
-    """What to do about it."""
-    lower = f"lower the rate (--set {method}.learning_rate={learning_rate / 3:.2g}) or " if learning_rate else ""
-    return f"{lower}let cross-validation choose (--tune)"
+    """What to do about it: only what this method has."""
+    if learning_rate:
+        lower = f"lower the rate (--set {method}.learning_rate={learning_rate / 3:.2g})"
+        return f"{lower} or let cross-validation choose (--tune)"
+    cls = get_method(method)
+    if getattr(cls, "search_space", {}) or any(one.search for one in cls.info.declared.values()):
+        return "let cross-validation choose (--tune)"
+    if cls.info.parameters:
+        return f"try other values of {', '.join(cls.info.parameters)} (--set {method}.NAME=VALUE)"
+    return "it has no parameters to set; look at what its fit learns, and at the features it is given"

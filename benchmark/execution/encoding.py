@@ -1,4 +1,5 @@
-"""Codes of many rows into a file, by a kept model: a chunk at a time, and after a death from where it stopped.
+"""Codes of many rows into a file, by a kept model: a chunk at a time, and after a death from where it stopped; and
+such files read again.
 
 What is done lies beside the file, in `<file>.partial`: one line that says of which model and which rows it is, then
 chunk after chunk, each with its checksum. A chunk that was cut short is computed again; a partial file of another model
@@ -13,6 +14,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,13 +25,15 @@ import numpy as np
 
 from benchmark.data.cache import replacing, tell
 from benchmark.errors import UsageError
-from benchmark.evaluation.codes import pack, unpack
+from benchmark.evaluation.array_files import read_array
+from benchmark.evaluation.codes import pack, pack_any, unpack
 from benchmark.execution.model import EncodedChunk, Model
 from benchmark.execution.model_inputs import ModelRows
 
 FEATURES_AT_ONCE = 16384
 AT_ONCE = 65536  # rows that are written at a time
-NO_FAISS = "needs the package faiss: pip install 'hashbench[search]', or write .npy"
+NO_FAISS = "needs the package faiss: pip install 'hashbench[search]', or take .npz"
+CSV_HEAD = ("name", "code")
 
 
 @dataclass(frozen=True)
@@ -38,12 +42,10 @@ class Encoded:
 
     rows: int
     faults: dict[str, str]  # name of a row -> why it could not be read
-    resumed: int  # rows that an earlier call had done
-    begun_anew: str  # why what an earlier call had done is of no use; empty where it was, or there was nothing
 
 
-def check_target(out: Path, bits: int, force: bool = False) -> None:
-    """Whether codes of so many bits can be written there, before any work."""
+def check_target(out: Path, force: bool = False) -> None:
+    """Whether codes can be written there, before any work."""
     kind = out.suffix.lower()
     if kind not in WRITERS:
         raise UsageError(f"--out {out}: unknown kind of file, expected {', '.join(WRITERS)}")
@@ -53,12 +55,18 @@ def check_target(out: Path, bits: int, force: bool = False) -> None:
         raise UsageError(f"--out {out}: there is no folder {out.parent}")
     if kind == ".faiss":
         _faiss(out)
-        if bits % 8:
-            raise UsageError(f"--out {out}: faiss takes whole bytes, but codes have {bits} bits; write .npz")
 
 
-def encode_to(model: Model, given: ModelRows, out: Path) -> Encoded:
-    """Encode all rows into `out`, with their names beside it; rows that cannot be read are left out and named."""
+def check_length(out: Path, bits: int) -> None:
+    """Whether codes of so many bits can be written there."""
+    if out.suffix.lower() == ".faiss" and bits % 8:
+        raise UsageError(f"--out {out}: faiss takes whole bytes, but codes have {bits} bits; write .npz")
+
+
+def encode_to(model: Model, given: ModelRows, out: Path, say: Callable[[str], None]) -> Encoded:
+    """Encode all rows into `out`, with their names beside it; rows that cannot be read are left out and named.
+
+    What an earlier call had done, and whether it is of use, is said before any work."""
     model.check_takes(given)
     listing = _listing(given)
     head = {"model": model.sha256, "listing": listing, "rows": len(given), "bits": model.bits}
@@ -67,6 +75,10 @@ def encode_to(model: Model, given: ModelRows, out: Path) -> Encoded:
     told: dict[int, str] = {}
     with _opened(partial) as handle:
         done, anew = _resume(handle, {**head, "chunk": size})
+        if anew:
+            say(f"note: {anew}, so it is begun anew")
+        if done:
+            say(f"note: {done:,} of {len(given):,} rows had been encoded before")
         what = f"encoding into {out.name}"
         tell(what, done, len(given))
         for chunk in _chunks(model, given, done, size):
@@ -79,10 +91,16 @@ def encode_to(model: Model, given: ModelRows, out: Path) -> Encoded:
         good, packed = _everything(handle, len(given), size, model.bits)
         bad, fine = np.flatnonzero(~good).tolist(), np.flatnonzero(good).tolist()
         faults = {given.names[row]: told.get(row) or _fault(given, row) for row in bad}
+        if faults and not fine:
+            partial.unlink()
+            none = f"none of the {len(given):,} images could be encoded ({next(iter(faults.values()))})"
+            raise UsageError(f"{none}; nothing was written")
         names = [given.names[row] for row in fine]
-        _write_all(out, packed[good], model.bits, names, faults)
+        signed = [file_state(given.files[row]) for row in fine] if len(given.files) == len(given) else []
+        _write_lines(beside(out, "files"), [f"{size} {time}" for size, time in signed])
+        _write_all(out, packed[good], model, names, faults)
         partial.unlink()
-    return Encoded(len(names), faults, done, anew)
+    return Encoded(len(names), faults)
 
 
 def _first(given: ModelRows) -> str:
@@ -112,6 +130,15 @@ def _listing(given: ModelRows) -> str:
     if not given.files and given.features is not None:
         digest.update(np.ascontiguousarray(given.features).tobytes())
     return digest.hexdigest()
+
+
+def file_state(file: Path) -> tuple[int, int]:
+    """Size and time of a file: others where it is another; (-1, -1) where there is none."""
+    try:
+        status = os.stat(file)
+    except OSError:
+        return -1, -1
+    return status.st_size, status.st_mtime_ns
 
 
 def _chunks(model: Model, given: ModelRows, start: int, size: int) -> Iterator[EncodedChunk]:
@@ -209,12 +236,12 @@ def _everything(handle: BinaryIO, rows: int, size: int, bits: int) -> tuple[np.n
 # The files
 
 
-def _write_all(out: Path, packed: np.ndarray, bits: int, names: Sequence[str], faults: dict[str, str]) -> None:
+def _write_all(out: Path, packed: np.ndarray, model: Model, names: Sequence[str], faults: dict[str, str]) -> None:
     """Broken rows and names first, then the codes: whoever sees those sees all."""
     _write_lines(beside(out, "broken"), [f"{name}\t{why}" for name, why in faults.items()])
     _write_lines(beside(out, "names"), list(names))
     with replacing(out) as temporary:
-        WRITERS[out.suffix.lower()](temporary, packed, bits, names)
+        WRITERS[out.suffix.lower()](temporary, packed, model, names)
         temporary.chmod(0o644)
 
 
@@ -233,48 +260,123 @@ def _write_lines(path: Path, lines: list[str]) -> None:
         temporary.chmod(0o644)
 
 
-def _write_npy(path: Path, packed: np.ndarray, bits: int, names: Sequence[str]) -> None:
+def _write_npy(path: Path, packed: np.ndarray, model: Model, names: Sequence[str]) -> None:
     if not len(packed):  # an empty file cannot be mapped
-        np.save(path, np.zeros((0, bits), np.int8))
+        np.save(path, np.zeros((0, model.bits), np.int8))
         return
-    codes = np.lib.format.open_memmap(path, mode="w+", dtype=np.int8, shape=(len(packed), bits))
+    codes = np.lib.format.open_memmap(path, mode="w+", dtype=np.int8, shape=(len(packed), model.bits))
     for start in range(0, len(packed), AT_ONCE):
-        codes[start : start + AT_ONCE] = unpack(packed[start : start + AT_ONCE], bits)
+        codes[start : start + AT_ONCE] = unpack(packed[start : start + AT_ONCE], model.bits)
     codes.flush()
 
 
-def _write_npz(path: Path, packed: np.ndarray, bits: int, names: Sequence[str]) -> None:
+def _write_npz(path: Path, packed: np.ndarray, model: Model, names: Sequence[str]) -> None:
     shown = np.array([name.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for name in names])
-    np.savez(path, codes=packed, bits=np.array(bits), names=shown)
+    np.savez(path, codes=packed, bits=np.array(model.bits), names=shown, model=np.array(model.key))
 
 
-def _write_csv(path: Path, packed: np.ndarray, bits: int, names: Sequence[str]) -> None:
+def _write_csv(path: Path, packed: np.ndarray, model: Model, names: Sequence[str]) -> None:
     with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as handle:
         writer = csv.writer(handle)
-        writer.writerow(["name", "code"])
+        writer.writerow(CSV_HEAD)
         for name, row in zip(names, packed, strict=True):
-            writer.writerow([name, "".join(map(str, np.unpackbits(row, count=bits)))])
+            writer.writerow([name, "".join(map(str, np.unpackbits(row, count=model.bits)))])
 
 
-def _write_faiss(path: Path, packed: np.ndarray, bits: int, names: Sequence[str]) -> None:
+def _write_faiss(path: Path, packed: np.ndarray, model: Model, names: Sequence[str]) -> None:
     faiss = _faiss(path)
-    index = faiss.IndexBinaryFlat(bits)
+    index = faiss.IndexBinaryFlat(model.bits)
     if len(packed):
         index.add(np.ascontiguousarray(packed))
     faiss.write_index_binary(index, str(path))
 
 
-def _faiss(path: Path) -> Any:
+def _faiss(path: Path, flag: str = "--out") -> Any:
     try:
         import faiss
     except ImportError:
-        raise UsageError(f"--out {path}: {NO_FAISS}") from None
+        raise UsageError(f"{flag} {path}: {NO_FAISS}") from None
     return faiss
 
 
-WRITERS: dict[str, Callable[[Path, np.ndarray, int, Sequence[str]], None]] = {
+WRITERS: dict[str, Callable[[Path, np.ndarray, Model, Sequence[str]], None]] = {
     ".npy": _write_npy,
     ".npz": _write_npz,
     ".csv": _write_csv,
     ".faiss": _write_faiss,
 }
+
+
+# The files again
+
+CODE_FILES = (".npz", ".npy", ".csv", ".faiss", ".mat", ".pt", ".pth")
+
+
+@dataclass(frozen=True, eq=False)
+class CodesFile:
+    """What a file of codes holds: packed codes, names where it knows them, and the key of the cell that made them; of
+    what files they were made, as their sizes and times."""
+
+    packed: np.ndarray
+    names: list[str] | None = None
+    model: str = ""  # empty where the file does not say
+    files: np.ndarray | None = None  # (n, 2), where that lies beside it
+
+
+def read_codes_file(path: Path, bits: int) -> CodesFile:
+    """A file as `encode` writes it, or any other array of codes of so many bits."""
+    kind, model, names = path.suffix.lower(), "", None
+    if kind == ".csv" and _is_own_csv(path):
+        names, codes = _read_csv(path, bits)
+    elif kind == ".faiss":
+        codes = _read_faiss(path)
+    else:
+        codes = read_array(str(path), "codes")
+    if kind == ".npz":
+        with np.load(path, allow_pickle=False) as file:
+            names = [str(name) for name in file["names"]] if "names" in file.files else None
+            model = str(file["model"]) if "model" in file.files else ""
+    elif names is None and beside(path, "names").is_file():
+        names = beside(path, "names").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    packed, _ = pack_any(codes, bits, str(path))
+    files = _read_files(beside(path, "files"))
+    known = names if names and len(names) == len(packed) else None
+    return CodesFile(packed, known, model, files if len(files) == len(packed) else None)
+
+
+def _read_files(path: Path) -> np.ndarray:
+    """(n, 2) sizes and times; none where they are not there, or not as `encode` writes them."""
+    lines = path.read_bytes().split(b"\n")[:-1] if path.is_file() else []
+    if not all(re.fullmatch(rb"\d{1,18} [1-8]?\d{1,18}", line) for line in lines):
+        return np.empty((0, 2), np.int64)
+    return np.array([line.split() for line in lines], np.int64).reshape(-1, 2)
+
+
+def _is_own_csv(path: Path) -> bool:
+    with path.open(encoding="utf-8", errors="surrogateescape") as handle:
+        return handle.readline().strip() == ",".join(CSV_HEAD)
+
+
+def _read_csv(path: Path, bits: int) -> tuple[list[str], np.ndarray]:
+    """Names and codes over 0 and 1, as `_write_csv` has them."""
+    names, codes = [], []
+    with path.open(newline="", encoding="utf-8", errors="surrogateescape") as handle:
+        for line, row in enumerate(csv.reader(handle), start=1):
+            if line > 1 and (len(row) != 2 or len(row[1]) != bits or set(row[1]) - {"0", "1"}):
+                raise UsageError(f"{path} line {line}: expected a name and {bits} digits 0 or 1")
+            if line > 1:
+                names.append(row[0])
+                codes.append(np.frombuffer(row[1].encode(), np.uint8) - ord("0"))
+    return names, np.array(codes, np.uint8).reshape(len(codes), bits)
+
+
+def _read_faiss(path: Path) -> np.ndarray:
+    faiss = _faiss(path, "--database")
+    try:
+        index = faiss.read_index_binary(str(path))
+        codes: np.ndarray = faiss.vector_to_array(index.xb).reshape(index.ntotal, index.code_size)
+    except (RuntimeError, AttributeError, ValueError):
+        raise UsageError(
+            f"{path}: no binary index of faiss that holds its codes one by one (IndexBinaryFlat)"
+        ) from None
+    return codes

@@ -6,6 +6,7 @@ Its key is made of the codes, the data set's revision, the name they go by, and 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,9 @@ from benchmark.registry import methods
 
 PARTS = ("query", "database")
 LONGEST_NAME = 60
+NAME = (
+    r"\w[\w.+-]*"  # a name becomes a word of a cell's name, a cell of tables and what users type: no paths, no spaces
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +79,11 @@ def versions_today() -> dict[str, int]:
 
 def check_free_name(name: str) -> str:
     """A name that is no method's here: a row of a table must say whose it is."""
-    if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
-        raise UsageError(f"--method {name!r}: expected a name of 1 to {LONGEST_NAME} printable characters")
+    if not re.fullmatch(NAME, name) or name == "all" or len(name) > LONGEST_NAME:
+        told = (
+            f"expected a name of 1 to {LONGEST_NAME} letters, digits, dashes and dots, as methods have, and not 'all'"
+        )
+        raise UsageError(f"--method {name!r}: {told}")
     if name in methods.names_unloaded():
         raise UsageError(f"--method {name}: a method of hashbench has this name; take another, e.g. {name}-theirs")
     return name

@@ -21,6 +21,7 @@ from benchmark.deep.profile import Profile, load_profile
 from benchmark.errors import UsageError
 from benchmark.evaluation.codes import MAX_BITS
 from benchmark.evaluation.counting import EVALUATOR_VERSION
+from benchmark.execution.cell_names import cell_label
 from benchmark.execution.fingerprint import digest, pipeline_sources, plugin_sources
 from benchmark.execution.record import SCHEMA_VERSION
 from benchmark.execution.tuned_settings import Chosen, TunedSettings, choose
@@ -37,6 +38,7 @@ from benchmark.registry import (
 
 MAX_SEED = 2**32 - 1  # what every library's generator takes
 Sweep = tuple[str, str, Sequence[Any]]  # a method or a data set, its parameter, the values
+FOLD_SCORING = 2  # version of `worker.score_fold`
 TRAINED = {"learning_rate": 1000, "weight_decay": 10**6}  # what --set may change of a training, and the most of it
 
 
@@ -149,6 +151,7 @@ class Cell:
             **self.choice.parts,
             "evaluator": EVALUATOR_VERSION,
             "schema": SCHEMA_VERSION,
+            **({"fold_scoring": FOLD_SCORING} if self.fold else {}),
         }
 
     @property
@@ -159,11 +162,9 @@ class Cell:
     @property
     def label(self) -> str:
         """For people: `dph coco-mini 32 bits seed 0`."""
-        chosen = {**self.tuned, **self.params}
-        shown = "".join(f" {name}={value:.4g}" if isinstance(value, float) else f" {name}={value}"
-                        for name, value in chosen.items())  # fmt: skip
         fold = f" fold {self.fold[0] + 1} of {self.fold[1]}" if self.fold else ""
-        return f"{self.method.name}{shown} {self.choice.label} {self.bits} bits seed {self.seed}{fold}"
+        chosen = {**self.tuned, **self.params}
+        return cell_label(self.method.name, chosen, self.choice.label, self.bits, self.seed) + fold
 
 
 @functools.cache
@@ -189,6 +190,10 @@ class Grid:
     params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # method -> parameter -> value
     sweep: Sweep | None = None  # of a method; that of a data set is in `choices`
     known: Sequence[TunedSettings] = ()  # settings that cross-validation chose, the first that knows goes before others
+
+    def by_one_seed(self) -> Grid:
+        """What a run tunes before it begins: by the first of its seeds, so that more seeds cost no more trials."""
+        return replace(self, seeds=self.seeds[:1])
 
 
 def method_names(words: Iterable[str]) -> list[str]:

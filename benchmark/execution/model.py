@@ -26,12 +26,14 @@ from benchmark.execution.fingerprint import differences, pipeline_sources, plugi
 from benchmark.execution.model_inputs import GivenImages, ModelRows, chunk_features, decoded_chunk, inputs_of
 from benchmark.execution.record import Record
 from benchmark.execution.request import Request
-from benchmark.execution.store import Damaged, Store
+from benchmark.execution.store import Damaged, Foreign, Store
 from benchmark.models.learned import Unkept, keep_learned, restore_learned
-from benchmark.models.state_file import read_state, state_bytes
+from benchmark.models.state_file import OtherFormat, check_state, read_state, state_bytes
+from benchmark.program import typed
 from benchmark.registry import get_method
 
 IMAGES_AT_ONCE = 256  # as the feature cache has it: whole batches, and little is lost when a process dies
+ROWS_AT_ONCE = 16384  # of features that are looked at: they may lie in a file that is larger than the memory
 
 
 # Keeping
@@ -68,13 +70,15 @@ def about_model(
     """What a model's file says of itself: enough to build the method again, and to make its input of images, which
     were squares of `side` pixels."""
     training = settings.get("training")
+    weights = request.asked["weights"]  # as the user named them: a worker of a cluster may have them elsewhere
+    own = {"checkpoint": None, "weights": weights}
     return {
         "key": request.key,
         "cell": dict(request.identity),
         "seed": seed,
         "parameters": {name: value for name, value in settings.items() if name != "training"},
-        "training": None if training is None else {**dataclasses.asdict(training), "checkpoint": None},
-        "features_of": None if source is None else {**dataclasses.asdict(source), "weights": request.weights},
+        "training": None if training is None else {**dataclasses.asdict(training), **own},
+        "features_of": None if source is None else {**dataclasses.asdict(source), "weights": weights},
         "columns": None if seen.features is None else int(seen.features.shape[1]),
         "side": side,
         "sources": dict(request.parts["sources"]),
@@ -153,6 +157,7 @@ class Model:
             of = f" of {self.info['weights']}" if self.info["features_of"] else ""
             found = f"features of {features.shape[-1]} columns" if features.ndim == 2 else f"shape {features.shape}"
             raise UsageError(f"model '{self.label}': {found}, expected {columns}, as its cell had{of}")
+        _check_finite(features, self.label)
         codes: np.ndarray = self._fitted.encode(Split(features=features))
         return codes
 
@@ -176,6 +181,7 @@ class Model:
         """What can be said before any work."""
         if inputs.features is not None:
             self.encode_features(inputs.features[:0])
+            _check_finite(inputs.features, self.label)
         elif not self.takes_images:
             told = f"model '{self.label}' takes features of {self.info['columns']} columns"
             raise UsageError(f"{told}, which came with its data set; nobody knows how to make them of images")
@@ -230,6 +236,19 @@ class Model:
             raise UsageError(f"{told}, but the model '{self.label}' was made with {then}; put those back")
 
 
+def _check_finite(features: np.ndarray, label: str) -> None:
+    """A network makes a code of anything, NaN too: it is refused here, for every method."""
+    with np.errstate(over="ignore"):  # methods see float32, in which a large number is infinite
+        parts = [
+            np.isfinite(np.asarray(features[start : start + ROWS_AT_ONCE], np.float32)).all(axis=1)
+            for start in range(0, len(features), ROWS_AT_ONCE)
+        ]
+    bad = np.flatnonzero(~np.concatenate([np.ones(0, bool), *parts]))
+    if len(bad):
+        told = f"features not finite (as float32) in {len(bad):,} of {len(features):,} rows, first is row {bad[0]}"
+        raise UsageError(f"model '{label}': {told}; mend these rows or leave them out")
+
+
 # Loading
 
 
@@ -248,23 +267,32 @@ def find_record(text: str, store: Store) -> Record:
     return records[cell_called(text, counting if cells_called(text, counting) else labels, store.root)]
 
 
+def check_model(record: Record, store: Store) -> None:
+    """Damaged where its model is not there or cannot be read, Foreign where another version wrote it."""
+    content = store.model(record)
+    try:
+        check_state(content, (record.model or {})["file"])
+    except OtherFormat as error:
+        raise Foreign(str(error)) from None
+    except UsageError as error:
+        raise Damaged(str(error)) from None
+
+
 def read_model(record: Record, store: Store, *, stale: bool = False) -> Model:
     """The model of this record, as soon as its bytes, its code and its weights are those of then."""
-    label = label_of(record)
+    label, again = label_of(record), typed(["keep", record.key[:12], "--results", store.root])
     if record.codes_only:
         raise UsageError(f"'{label}' is codes only, made elsewhere: there is no model of it here")
     if record.model and "reason" in record.model:
         raise UsageError(f"'{label}': its model was not kept: {record.model['reason']}")
     if not record.model:
-        raise UsageError(f"'{label}' was run without keeping its model; keep it by: run_all.py keep {record.key[:12]}")
+        raise UsageError(f"'{label}' was run without keeping its model; keep it by: {again}")
     if not store.has_model_file(record):
-        raise UsageError(
-            f"'{label}': its model is not there any more; keep it again by: run_all.py keep {record.key[:12]}"
-        )
+        raise UsageError(f"'{label}': its model is not there any more; keep it again by: {again}")
     try:
         content = store.model(record)
     except Damaged as error:
-        raise UsageError(f"'{label}': {error}; keep it again by: run_all.py keep {record.key[:12]}") from None
+        raise UsageError(f"'{label}': {error}; keep it again by: {again}") from None
     about, state = read_state(content, record.model["file"])
     cls = get_method(about["cell"]["method"])
     if not stale:

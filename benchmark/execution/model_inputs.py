@@ -7,7 +7,7 @@ rows that could be read, and says of each other one why not: what becomes of it 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,10 +70,18 @@ def inputs_of(given: Any) -> ModelRows:
         return ModelRows(names, None if given.images is not None else given.features, given.images)
     if isinstance(given, np.ndarray) or (hasattr(given, "__array__") and not hasattr(given, "convert")):
         return _of_array(np.asarray(given))
-    several = [given] if hasattr(given, "convert") else list(given)
+    several = [given] if hasattr(given, "convert") else _several(given)
     if all(isinstance(one, (str, os.PathLike)) for one in several):
         return _of_files([Path(one) for one in several], [str(one) for one in several])
     return ModelRows(_numbered(len(several)), images=GivenImages(several))
+
+
+def _several(given: Any) -> list[Any]:
+    """The parts of a list, tuple or the like; bytes and dicts, too, could be gone through, but are none."""
+    if isinstance(given, (bytes, bytearray, Mapping)) or not isinstance(given, Iterable):
+        expected = "features (n, d), images (PIL's, or uint8 of (height, width, 3)), paths of images, or a Split"
+        raise UsageError(f"given is of type {type(given).__name__}, expected {expected}")
+    return list(given)
 
 
 def inputs_at(path: Path) -> ModelRows:

@@ -26,6 +26,7 @@ class Options:
     allow_overlap: bool = False
     dask: str | None = None
     keep_models: bool = False
+    log: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("jobs", "threads", "memory"):
@@ -39,6 +40,10 @@ class Options:
             from benchmark.execution.dask_client import check_address
 
             check_address(self.dask)
+        if self.log is not None:
+            from benchmark.execution.training_log import check_log
+
+            check_log(self.log)
 
     @property
     def cells_at_once(self) -> int:

@@ -50,8 +50,13 @@ def plan_cells(wanted: Iterable[Cell], store: Store) -> list[PlannedCell]:
 
 
 def _found(cell: Cell, key: str, record: Record) -> PlannedCell:
+    return PlannedCell(cell, key, state_of(record), record)
+
+
+def state_of(record: Record) -> State:
+    """Of a cell whose record this is."""
     states: dict[str, State] = {"ok": "done", "skipped": "skipped", "interrupted": "todo"}
-    return PlannedCell(cell, key, states.get(record.status, "failed"), record)
+    return states.get(record.status, "failed")
 
 
 def _missing(cell: Cell, key: str, old: Record | None) -> PlannedCell:

@@ -50,8 +50,17 @@ def machine() -> dict[str, Any]:
     if cpuinfo.is_file():
         models = [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
         name = models[0] if models else name
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return {"system": platform.system(), "processor": name, "cores": os.cpu_count(), "memory": memory}
+    return {"system": platform.system(), "processor": name, "cores": os.cpu_count(), "memory": _memory()}
+
+
+def _memory() -> int:
+    """Bytes that the machine has; not every system gives them by sysconf."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError):
+        import psutil
+
+        return int(psutil.virtual_memory().total)
 
 
 def provenance(threads: int) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What results and cache weigh, kind by kind, and what of it could go: chosen here, said, and only then dropped.
 
-Nothing goes but what can be made again: models, stale and failed records, tables of features. What a run holds at the
-moment stays.
+Nothing goes but what can be made again: models, stale and failed records, tables of features, codes of folders. What
+a run holds at the moment stays.
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from benchmark.data.cache_size import CacheEntry, cache_bytes, cached_features, drop_features
+from benchmark.data.cache_size import (
+    CacheEntry,
+    cache_bytes,
+    cached_codes,
+    cached_features,
+    drop_codes,
+    drop_features,
+)
 from benchmark.execution.cell_names import label_of
 from benchmark.execution.plan import stale_keys
 from benchmark.execution.record import GOOD
@@ -47,7 +54,8 @@ def droppable(store: Store, kinds: Collection[str], cache: Path | None = None) -
                 Droppable("models", f"model of {label_of(cell.record)}", cell.model_bytes, cell.modified, drop)
             )
     if "caches" in kinds:
-        found += [_table(entry) for entry in cached_features(cache)]
+        found += [_cached("features", entry, drop_features) for entry in cached_features(cache)]
+        found += [_cached("codes of a folder", entry, drop_codes) for entry in cached_codes(cache)]
     return sorted(found, key=lambda one: one.modified)
 
 
@@ -57,9 +65,8 @@ def _whole(kind: str, cell: StoredCell, store: Store) -> Droppable:
     return Droppable(kind, f"{kind} record of {label_of(cell.record)}", size, cell.modified, drop)
 
 
-def _table(entry: CacheEntry) -> Droppable:
-    drop = partial(drop_features, entry)
-    return Droppable("caches", f"features {entry.folder.name[:12]}", entry.bytes, entry.modified, drop)
+def _cached(what: str, entry: CacheEntry, drop: Callable[[CacheEntry], bool]) -> Droppable:
+    return Droppable("caches", f"{what} {entry.path.name[:12]}", entry.bytes, entry.modified, partial(drop, entry))
 
 
 def chosen_to_go(

@@ -67,7 +67,9 @@ class Record:
     parts: Mapping[str, Any]  # all that was hashed into the key, by name
     status: Status = "failed"
     asked: Mapping[str, Any] = field(default_factory=dict)  # data and weights in the user's words; never hashed
-    titles: dict[str, str] = field(default_factory=dict)  # of method and data set
+    titles: dict[str, str] = field(
+        default_factory=dict
+    )  # of method and data set; also needs, plugins: what a report says of them
     family: str = ""
     miniature: bool = False
     metrics: dict[str, Any] = field(default_factory=dict)  # those of METRICS

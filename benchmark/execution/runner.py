@@ -11,9 +11,10 @@ import contextlib
 import functools
 import os
 import queue
+import re
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,8 +35,9 @@ from benchmark.execution.record import Record
 from benchmark.execution.request import Outcome, Request
 from benchmark.execution.store import Damaged, Store
 from benchmark.execution.supervise import INTERRUPTED, Ending, Flag, Limits, start_server, supervise
+from benchmark.execution.training_log import check_log, write_log
 from benchmark.execution.worker import Prepared, blank_record, prepare_data, run_cell
-from benchmark.registry import datasets, get_method, plugin_of
+from benchmark.registry import datasets, get_method, plugin_file, plugin_of
 
 WAIT_FOR_OTHERS = 0.5  # seconds between looks at cells that another run holds
 # task, its argument, limits, log file, flag to stop it -> how it ended
@@ -97,10 +99,21 @@ def request_for(planned: PlannedCell, store: Store, options: Options) -> Request
 
 def _origins(cell: Cell) -> tuple[Origin, ...]:
     """Of the method and the data set, and of the data set whose stand-in it is."""
-    name = cell.choice.spec.partition(":")[0]
-    found = [origin_of("method", get_method(cell.method.name))]
-    found += [origin_of("dataset", cls) for cls in (datasets.get(name), plugin_of(cell.choice.dataset))]
+    method, *data = _plugins(cell)
+    found = [origin_of("method", method), *(origin_of("dataset", cls) for cls in data)]
     return tuple(dict.fromkeys(one for one in found if one is not None))
+
+
+def _plugins(cell: Cell) -> tuple[Any, Any, Any]:
+    name = cell.choice.spec.partition(":")[0]
+    return get_method(cell.method.name), datasets.get(name), plugin_of(cell.choice.dataset)
+
+
+def plugin_titles(cell: Cell) -> dict[str, str]:
+    """What a report must know of a cell's plugins where their files are not given: what is learned from, and which
+    files they are, one a line."""
+    files = dict.fromkeys(file for file in map(plugin_file, _plugins(cell)) if file)
+    return {"needs": cell.method.needs, **({"plugins": "\n".join(files)} if files else {})}
 
 
 class Run:
@@ -108,6 +121,7 @@ class Run:
 
     def __init__(self, store: Store, options: Options, progress: Progress) -> None:
         self.store, self.options, self.progress = store, options, progress
+        self.log = check_log(options.log) if options.log else None
         self.stop = threading.Event()
         self.summary = Summary()
         self._telling = threading.Lock()
@@ -150,11 +164,13 @@ class Run:
         seen = set()
         for planned in cells:
             cell, choice = planned.cell, planned.cell.choice
-            need = (choice.spec, choice.backbone, cell.method.input, cell.method.takes_training)
+            # Without a backbone there are no images: all methods get the features, which are read once.
+            own = (cell.method.input, cell.method.takes_training) if choice.backbone else ("features", False)
+            need = (choice.spec, choice.backbone, *own)
             if need in seen or self.stop.is_set():
                 continue
             seen.add(need)
-            self.progress.note(f"preparing {choice.label} for methods on {cell.method.input}")
+            self.progress.note(f"preparing {choice.label} for methods on {own[0]}")
             # Features are made while no cell runs, so by all cores, whatever a cell may use.
             request = request_for(planned, self.store, self.options)
             request = replace(request, threads=usable_cores(), scheduler=scheduler)
@@ -218,6 +234,7 @@ class Run:
 
     def _outcome(self, cell: Cell, request: Request, place: Place) -> Outcome:
         log = self.store.log_path(request.key).resolve()
+        log.unlink(missing_ok=True)  # of an earlier try
         with self._gpu(cell) as gpu:
             if self.stop.is_set():
                 return lost(cell, request, INTERRUPTED)
@@ -246,6 +263,7 @@ class Run:
 
     def _commit(self, planned: PlannedCell, request: Request, outcome: Outcome) -> None:
         record = outcome.record
+        record.titles |= plugin_titles(planned.cell)
         if outcome.dataset:
             self.store.save_dataset(record.revision, outcome.dataset)
         if planned.state == "unkept" and self._differs(planned, outcome):
@@ -255,12 +273,31 @@ class Run:
         except (TypeError, ValueError) as error:
             ending = Ending(status="failed", kind="record", message=f"the result is not plain, finite data: {error}")
             record = lost(planned.cell, request, ending).record
+            record.titles |= plugin_titles(planned.cell)
             self.store.commit(record)
+        self._log(planned, record)
+        self._end_log(record)
         if record.doubts and planned.cell.fold is None:
             self.summary.doubtful.append(f"{planned.cell.label}: {record.doubts}")
         if record.ok and (record.model or {}).get("reason"):
             self.summary.unkept.append(f"{planned.cell.label}: {(record.model or {})['reason']}")
         self._tell(planned, record.status, outcome_line(record))
+
+    def _log(self, planned: PlannedCell, record: Record) -> None:
+        """For who watches; what cannot be written there costs the curves, not the cell."""
+        if self.log is not None and record.ok and planned.cell.fold is None:
+            try:
+                with self._telling:
+                    write_log(self.log, record)
+            except OSError as error:
+                self.progress.note(f"{planned.cell.label}: its curves could not be written: {error}")
+
+    def _end_log(self, record: Record) -> None:
+        """A method's error is caught where it ran, and printed by nobody; a full disk costs the log, not the cell."""
+        told = (record.error or {}).get("traceback")
+        if told:
+            with contextlib.suppress(OSError):
+                self.store.end_log(record.key, told)
 
     def _differs(self, planned: PlannedCell, outcome: Outcome) -> bool:
         """Whether a cell that ran again for its model came to other codes: what is stored stays, without a model."""
@@ -310,16 +347,31 @@ def lost(cell: Cell, request: Request, ending: Ending) -> Outcome:
 def outcome_line(record: Record) -> str:
     """A record in a few words."""
     if record.ok:
-        metrics, seconds = record.metrics, sum(record.seconds.values())
-        doubtful = ", DOUBTFUL" if record.doubts else ""
+        metrics, seconds = record.metrics, seconds_line(record.seconds)
+        doubtful = ", DOUBTFUL" if record.doubts else ""  # what to do is told at the end of the run
         doubtful = ", COLLAPSED codes" if record.health.get("collapsed") else doubtful
-        whole = record.parts.get("dataset", {}).get("map_cutoff") == 0
-        name = map_name(0 if whole else metrics["k"])
+        name = map_name(record.parts.get("dataset", {}).get("map_cutoff", metrics["k"]))
         if record.cell.get("fold"):  # what `tune` goes by
-            return f"{name} over classes {metrics['map_macro']:.4f}{doubtful}, {seconds:.1f} s"
-        return f"{name} {metrics['map']:.4f}{doubtful}, {seconds:.1f} s"
+            return f"{name} over classes {metrics['map_macro']:.4f}{doubtful}, {seconds}"
+        return f"{name} {metrics['map']:.4f}{doubtful}, {seconds}"
     error = record.error or {}
-    return f"{record.status}: {error.get('message', '')}".splitlines()[0][:200]
+    told = f"{record.status}: {error.get('message', '')}".splitlines()[0][:200]
+    return f"{told}{last_frame(error.get('traceback', ''))}"
+
+
+def seconds_line(seconds: Mapping[str, float]) -> str:
+    """'119.4 s, 113.0 of them for its data' where these took the most: features that a worker makes are no part of
+    the method's time."""
+    whole, load = sum(seconds.values()), seconds.get("load", 0.0)
+    return f"{whole:.1f} s" + (f", {load:.1f} of them for its data" if load > max(1, whole / 2) else "")
+
+
+def last_frame(text: str) -> str:
+    """' (my.py line 12, in fit)': where a traceback leaves code that is not the suite's own; nothing if nowhere."""
+    own = str(Path(__file__).parents[1]) + os.sep
+    frames = re.findall(r'^ *File "(.+)", line (\d+), in (.+)$', text, re.MULTILINE)
+    others = [frame for frame in frames if not frame[0].startswith(own) or "builtin" in frame[0]]
+    return f" ({Path(others[-1][0]).name} line {others[-1][1]}, in {others[-1][2]})" if others else ""
 
 
 @contextmanager

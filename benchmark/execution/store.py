@@ -26,7 +26,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,6 +55,8 @@ class Verdict(NamedTuple):
     sound: int  # records that are what was written, payload and all
     faults: list[str]  # one line per file that is not
     left: int  # of these, how many are still in their place
+    again: int  # records among them that are set aside, so that a run makes them again
+    models: list[str]  # keys of records whose models are among them
 
 
 class StoredCell(NamedTuple):
@@ -142,8 +144,7 @@ class Store:
         if not record.ok and self._has_success(key):
             return
         before = self._described_model(key)
-        if model is None and record.model is None and before:
-            record.model = self._still_its_model(record, payload)
+        self._carry_over(record, payload)
         if model is not None:
             record.model = _described(key, model)
         told = {**record.as_dict(), "schema": SCHEMA_VERSION}
@@ -162,11 +163,15 @@ class Store:
                 return str((record.model or {})["file"])
         return None
 
-    def _still_its_model(self, record: Record, payload: Arrays | None) -> dict[str, Any] | None:
-        """The model of the record before, where the cell ran again without keeping one and came to the same arrays."""
-        old = self.read(record.key)
-        same = old is not None and payload and old.payload and old.payload == _described(record.key, _npz(payload))
-        return old.model if same and old is not None else None
+    def _carry_over(self, record: Record, payload: Arrays | None) -> None:
+        """A cell that ran again and came to the same arrays still has its model, and costs of a search, of before."""
+        with contextlib.suppress(Damaged):
+            old = self.read(record.key)
+            if old is None or not payload or not old.payload or not (old.model or old.search):
+                return
+            if old.payload == _described(record.key, _npz(payload)):
+                record.search = record.search or old.search
+                record.model = record.model or (old.model if _is_described(old.model) else None)
 
     def _has_success(self, key: str) -> bool:
         try:
@@ -237,6 +242,14 @@ class Store:
         (self.root / "logs").mkdir(parents=True, exist_ok=True)
         return self.root / "logs" / f"{key}.log"
 
+    def end_log(self, key: str, text: str) -> None:
+        """Add the last lines of a cell to what it printed."""
+        with self.log_path(key).open("a", encoding="utf-8", errors="backslashreplace") as log:
+            log.write(text)
+
+    def has_log(self, key: str) -> bool:
+        return (self.root / "logs" / f"{key}.log").is_file()
+
     def checkpoint_path(self, key: str) -> Path:
         return self.root / "checkpoints" / f"{key}.pt"
 
@@ -299,10 +312,11 @@ class Store:
 
     # Verifying
 
-    def verify(self, quarantine: bool = True) -> Verdict:
+    def verify(self, quarantine: bool = True, check_model: Callable[[Record], object] | None = None) -> Verdict:
         """Read every byte; what does not match is named and, unless told otherwise, set aside to be recomputed.
 
-        What another version wrote is named too, and never set aside.
+        What another version wrote is named too, and never set aside. `check_model` raises Damaged where it cannot read
+        the model of a record: what is in one is not known here.
         """
         sound, left, faults = 0, 0, []
         for folder, prefix in ((self.cells, ""), (self.datasets, "dataset-")):
@@ -318,25 +332,27 @@ class Store:
                     if not aside:
                         left += fault is not None
                         sound += fault is None and folder == self.cells
-        damaged, there = self._verify_models(quarantine)
-        return Verdict(sound, faults + damaged, left + there)
+        models, there = self._verify_models(quarantine, check_model or self.model)
+        told = [f"models/{key}: {fault}" for key, fault in models.items()]
+        return Verdict(sound, faults + told, left + there, len(faults) - left, [*models])
 
-    def _verify_models(self, quarantine: bool) -> tuple[list[str], int]:
-        """The models that are not what was written, and how many of them are still in their place.
+    def _verify_models(self, quarantine: bool, check: Callable[[Record], object]) -> tuple[dict[str, Damaged], int]:
+        """Key -> what is wrong with its model, and how many of these are still in their place.
 
         A record whose model is gone is whole: models may be dropped. So only the file is set aside.
         """
-        faults, left = [], 0
+        faults: dict[str, Damaged] = {}
+        left = 0
         for record in self.records():
             if not self.has_model_file(record):
                 continue
             with self._lock_where_we_may(record.key) as mine:
                 try:
-                    self.model(record)
+                    check(record)
                 except Damaged as error:
                     if mine and self.has_model_file(record):
-                        faults.append(f"models/{record.key}: {error}")
-                        left += not (quarantine and self._model_moved(record))
+                        faults[record.key] = error
+                        left += not (quarantine and not isinstance(error, Foreign) and self._model_moved(record))
         return faults, left
 
     def _model_moved(self, record: Record) -> bool:

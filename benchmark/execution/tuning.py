@@ -3,8 +3,10 @@
 For each method, data set and length the same number of settings is tried: the defaults, draws from what may be
 searched, and in the end neighbours of the best so far. All are scored on the first fold, the better half on the second
 as well, half of those on the third, and so on; the defaults always. What is compared has been scored on the same
-folds. The score is the mean over classes of their MAP, since queries are balanced over classes and training rows are
-not. A trial is a cell like any other: stored (in results/tune), resumed, and run locally or on a cluster.
+folds, and the defaults stay unless the best is surely better (`chosen`). The score is the mean over classes of their
+MAP, since queries are balanced over classes and training rows are not. A trial is a cell like any other: stored (in
+results/tune), resumed, and run locally or on a cluster. What a fold is, and what its rows are looked for in, is in
+`worker.held_out` and `worker.score_fold`.
 
 Only the shortest and the longest length are searched; lengths between take whichever neighbour's setting
 cross-validates better.
@@ -76,6 +78,21 @@ class Trial:
         return -1.0 if self.lost or not known else statistics.fmean(known)
 
 
+def chosen(trials: Sequence[Trial], folds: int) -> Trial | None:
+    """The best of those that were scored on every fold; the defaults, unless it is surely better than they are.
+
+    Surely: by more than one standard error of its lead, fold by fold. Dozens of settings are compared on a few folds of
+    perhaps few rows, and the highest score is partly luck: on folds dealt anew it may be below the defaults.
+    """
+    whole = [trial for trial in trials if len(trial.scores) == folds and not trial.lost]
+    best = max(whole, key=lambda trial: trial.mean, default=None)
+    defaults = next((trial for trial in whole if not trial.setting), None)
+    if best is None or defaults is None or folds < 2:
+        return best
+    lead = [a - b for a, b in zip(best.scores, defaults.scores, strict=True) if a is not None and b is not None]
+    return best if statistics.fmean(lead) > statistics.stdev(lead) / folds**0.5 else defaults
+
+
 @dataclass
 class Search:
     """One method on one data set at one length: what was tried, and how far each came."""
@@ -114,14 +131,9 @@ class Search:
             for seed in self.grid.seeds
         ]
 
-    def best(self, folds: int) -> Trial | None:
-        """Of those that were scored on every fold; the first of equals, and the defaults are the first of all."""
-        whole = [trial for trial in self.trials if len(trial.scores) == folds and not trial.lost]
-        return max(whole, key=lambda trial: trial.mean, default=None)
-
     def winner(self, folds: int) -> Winner | None:
         """What is written down, with every trial's score."""
-        best = self.best(folds)
+        best = chosen(self.trials, folds)
         if best is None:
             return None
         training, defaults = self.grid.profile.training, self.trials[0]
@@ -214,7 +226,7 @@ class Tuning:
             lengths = known.lengths(name, revision, training_id(self.grid.profile))
             found |= {bits: dict(one["params"]) for bits, one in lengths.items()}
         for one in self.searches:
-            best = one.best(self.budget.folds)
+            best = chosen(one.trials, self.budget.folds)
             if (one.info.name, one.choice) == (name, search.choice) and best is not None:
                 found[one.bits] = best.setting
         return dict(sorted(found.items()))
@@ -246,7 +258,7 @@ class Tuning:
 
     def remarks(self) -> list[str]:
         """What a user should know: searches without a winner, and spaces smaller than the budget."""
-        lost = [one.title for one in (*self.searches, *self.between) if one.best(self.budget.folds) is None]
+        lost = [one.title for one in (*self.searches, *self.between) if chosen(one.trials, self.budget.folds) is None]
         small = {one.info.name: size(one.space) for one in self.searches if size(one.space) < self.budget.trials}
         told = [f"{title}: no trial succeeded, so there is no winner" for title in lost]
         told += [f"{name} has {number} settings to try, fewer than {self.budget.trials}: all of them were"

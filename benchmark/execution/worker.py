@@ -11,14 +11,14 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmark.contracts import HashDataset, MethodInfo, Ranks, Splits
 from benchmark.data.audit import Audit, audit
 from benchmark.data.cache import telling
-from benchmark.data.feature_cache import FeatureCut, FeatureSource, extract
+from benchmark.data.feature_cache import FeatureCut, FeatureSource
 from benchmark.deep.backbones import weights_id
 from benchmark.errors import InvalidCodes, TrainingFailed, UsageError
 from benchmark.evaluation.codes import health, pack
@@ -34,6 +34,7 @@ from benchmark.execution.provenance import peak_memory, provenance
 from benchmark.execution.record import Record, Status
 from benchmark.execution.request import Outcome, Request
 from benchmark.execution.task_process import tell_runner
+from benchmark.execution.told_features import extract_told
 from benchmark.models.learned import Unkept
 from benchmark.registry import get_dataset, get_method
 from benchmark.seeds import derive_seed, generator
@@ -140,7 +141,8 @@ def _compute(request: Request, info: MethodInfo, outcome: Outcome) -> None:
     if found:
         record.health |= {"doubts": found, "remedy": remedy(info.name, rate)}
     with _timed(seconds, "score"):
-        score_codes(codes, splits, dataset, outcome, request.threads, info.ranks)
+        score = score_fold if request.fold else score_codes
+        score(codes, splits, dataset, outcome, request.threads, info.ranks)
     if request.with_dataset:
         outcome.dataset = dataset_arrays(splits)
     record.status = "ok"
@@ -253,7 +255,7 @@ def _featured(dataset: HashDataset, splits: Splits, info: MethodInfo, request: R
     if info.input == "features" and len(lacking) < len(splits.parts()):
         raise UsageError(f"dataset '{dataset.name}' gives features, but none for {', '.join(lacking)}; {ALL_OR_NONE}")
     with client_of(request.scheduler, tell_runner) as client:
-        featured = extract(dataset, splits, source, threads=request.threads, client=client)
+        featured = extract_told(dataset, splits, source, threads=request.threads, client=client)
     train, query, database = (replace(split, images=None) for split in featured.parts().values())
     return replace(featured, train=train, query=query, database=database)
 
@@ -317,10 +319,17 @@ def method_settings(info: MethodInfo, request: Request) -> dict[str, Any]:
     return settings
 
 
+class ScoredData(NamedTuple):
+    """What scoring must know of a data set besides its labels."""
+
+    name: str
+    map_cutoff: int | None
+
+
 def score_codes(
     codes: Mapping[str, np.ndarray],
     splits: Splits,
-    dataset: HashDataset,
+    dataset: HashDataset | ScoredData,
     outcome: Outcome,
     threads: int,
     ranks: Ranks = "codes",
@@ -340,6 +349,29 @@ def score_codes(
         "stored_bits": codes["database"].shape[1] * (1 if ranks == "codes" else 32),
         "map_groups": {name: value for name, value in by_group.items() if np.isfinite(value)},
     }
+    outcome.payload = payload(codes if ranks == "codes" else {}, scores)
+
+
+def score_fold(
+    codes: Mapping[str, np.ndarray],
+    splits: Splits,
+    dataset: HashDataset,
+    outcome: Outcome,
+    threads: int,
+    ranks: Ranks = "codes",
+) -> None:
+    """What `tune` reads. Rows held out ask for all other training rows, those held out with them included: most rows of
+    a real database are seen by no training, and settings that fit the kept rows too closely must not win by them.
+
+    Vectors are not learned from rows, and are ranked among the kept ones.
+    """
+    held, kept = ((codes[name], splits.parts()[name].required_labels()) for name in ("query", "database"))
+    if ranks == "codes":
+        counts = count(held[0], [held, kept], held[1], threads=threads).without_own()
+    else:
+        counts = count_vectors(held[0], kept[0], held[1], kept[1])
+    scores = score_counts(counts, k=dataset.map_cutoff or None)
+    outcome.record.metrics = {**scores.to_dict(), "map_macro": scores.macro_map}
     outcome.payload = payload(codes if ranks == "codes" else {}, scores)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,13 @@ FORMAT = 1
 HEADER = "header"
 SPARSE = 64  # the most memory that an array may take, against what its numbers need
 TYPED = "is"  # marks what JSON alone cannot tell: {"is": "array", ...}
+
+
+AsTensor = Callable[[np.ndarray], Any]
+
+
+class OtherFormat(UsageError):
+    """A model that another version has written."""
 
 
 def state_bytes(about: Mapping[str, Any], state: Mapping[str, Any]) -> bytes:
@@ -34,18 +41,28 @@ def state_bytes(about: Mapping[str, Any], state: Mapping[str, Any]) -> bytes:
 
 def read_state(content: bytes, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """(about, state) of such a file; `name` is the file's, for messages."""
+    return _read(content, name, _tensor)
+
+
+def check_state(content: bytes, name: str) -> None:
+    """Raise what `read_state` would raise; without torch, which takes seconds to load."""
+    _read(content, name, lambda array: array)
+
+
+def _read(content: bytes, name: str, as_tensor: AsTensor) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             told = json.loads(file[HEADER].tobytes())
             if told["format"] != FORMAT:
                 another = f"model {name} has format {told['format']!r}, this version reads {FORMAT}"
-                raise UsageError(f"{another}; keep it again with this version")
+                raise OtherFormat(f"{another}; keep it again with this version")
             arrays = {member: file[member] for member in file.files if member != HEADER}
-        return told["about"], _untold(told["state"], arrays)
+        return told["about"], _untold(told["state"], arrays, as_tensor)
     except UsageError:
         raise
     except Exception as error:  # readers of foreign files fail in every way there is
-        raise UsageError(f"model {name} cannot be read ({type(error).__name__}: {error}); keep it again") from None
+        # What numpy says of a pickle is how to load it all the same.
+        raise UsageError(f"model {name} cannot be read ({type(error).__name__}); keep it again") from None
 
 
 def _told(value: Any, arrays: list[np.ndarray]) -> Any:
@@ -75,25 +92,28 @@ def _told_array(kind: str, array: np.ndarray, arrays: list[np.ndarray]) -> dict[
     return told if array.flags.c_contiguous else {**told, "steps": steps}
 
 
-def _untold(told: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+def _untold(told: Any, arrays: Mapping[str, np.ndarray], as_tensor: AsTensor) -> Any:
     if isinstance(told, list):
-        return [_untold(part, arrays) for part in told]
+        return [_untold(part, arrays, as_tensor) for part in told]
     if not isinstance(told, dict):
         return told
     kind = told[TYPED]
     if kind in ("array", "number", "tensor"):
-        return _untold_array(kind, arrays[str(told["number"])], told.get("steps"))
+        array = arrays[str(told["number"])]
+        return as_tensor(array) if kind == "tensor" else _untold_array(kind, array, told.get("steps"))
     if kind == "dict":
-        return {key: _untold(part, arrays) for key, part in told["parts"]}
-    parts = [_untold(part, arrays) for part in told["parts"]]
+        return {key: _untold(part, arrays, as_tensor) for key, part in told["parts"]}
+    parts = [_untold(part, arrays, as_tensor) for part in told["parts"]]
     return FeatureScaling(*parts) if kind == "scaling" else tuple(parts)
 
 
-def _untold_array(kind: str, array: np.ndarray, steps: list[int] | None) -> Any:
-    if kind == "tensor":
-        import torch
+def _tensor(array: np.ndarray) -> Any:
+    import torch
 
-        return torch.from_numpy(array.copy())
+    return torch.from_numpy(array.copy())
+
+
+def _untold_array(kind: str, array: np.ndarray, steps: list[int] | None) -> Any:
     if kind == "number":
         return array[()]
     return array if steps is None else _laid_out(array, steps)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from math import comb
 from typing import Any
 
@@ -35,7 +37,8 @@ class FaissScan:
         n = min(check_count(n), len(self))
         if not n:
             return self.within(query, 0)._replace(rows=np.empty(0, np.int64), distances=np.empty(0, np.int64))
-        farthest = int(self.index.search(check_query(query, self.bits), n)[0].max())
+        with _one_thread():
+            farthest = int(self.index.search(check_query(query, self.bits), n)[0].max())
         found = self.within(query, farthest)
         return found._replace(rows=found.rows[:n], distances=found.distances[:n])
 
@@ -103,6 +106,19 @@ class FaissMulti:
         return grown(self, query, n)
 
 
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """What a search costs is told for one thread; and several that wait for busy cores are slower by far."""
+    import faiss
+
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
 def _set_flips(index: Any, distance: int) -> int:
     """Have all keys at so small a distance probed; return how many these are."""
     index.nflip = min(distance, int(index.b))
@@ -114,6 +130,7 @@ def _within(index: Any, code: np.ndarray, radius: int, touched: int | None, prob
 
     stats: Any = getattr(faiss.cvar, "indexBinaryHash_stats")  # noqa: B009 (unknown to faiss's own types)
     stats.reset()
-    _, distances, rows = index.range_search(code, radius + 1)  # faiss means: less than
+    with _one_thread():
+        _, distances, rows = index.range_search(code, radius + 1)  # faiss means: less than
     compared = stats.ndis if touched is None else touched
     return ranked(rows, distances, touched=int(compared), probed=probed)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmark.data.cache import cache_dir, locked, read_note, tell, telling, write_note
+from benchmark.data.cache import cache_dir, listening, locked, read_note, tell, telling, write_note
 from benchmark.errors import UsageError
 
 
@@ -58,3 +58,12 @@ def test_the_innermost_listener_hears(capsys):
         tell("d", 0, 0)
     tell("nobody", 1, 2)
     assert heard == [("outer", "a", 1, 2), ("inner", "b", 2, 2), ("outer", "d", 0, 0)]
+
+
+def test_who_listens_is_known_and_only_within_the_block():
+    def hear(what, done, total): ...
+
+    assert listening() is None
+    with telling(hear):
+        assert listening() is hear
+    assert listening() is None

@@ -1,6 +1,8 @@
 """Every customary file gives its array; a bad one is one sentence that names it."""
 
 import os
+import pickle
+import re
 
 import numpy as np
 import pytest
@@ -124,6 +126,25 @@ def test_arrays_that_hold_no_numbers_are_named(tmp_path, array, message):
     one_sentence(tmp_path / "bad.npy", message)
     np.savez(tmp_path / "bad.npz", codes=array)
     one_sentence(tmp_path / "bad.npz", message)
+
+
+class Custom:
+    """What no file of numbers holds."""
+
+
+@pytest.mark.parametrize("name", ["a.pt", "b.pth", "c.npy", "d.npz", "e.npz"])
+def test_nobody_is_told_how_to_load_objects_unsafely(tmp_path, name, recwarn):
+    path = tmp_path / name
+    if name == "a.pt":
+        torch.save(Custom(), path)
+    elif name == "d.npz":
+        np.savez(path, codes=np.array([{}], object))
+    else:
+        path.write_bytes(pickle.dumps(Custom(), protocol=4))
+    with pytest.raises(UsageError, match="holds Python objects, which are never loaded; expected arrays of") as caught:
+        read_array(str(path), "codes")
+    assert not re.search("weights_only|allow_pickle|trust", str(caught.value))
+    assert not recwarn.list
 
 
 def test_cells_of_matlab_and_lists_of_torch_are_named(tmp_path):

@@ -77,7 +77,7 @@ def test_one_bad_value_far_down_is_found():
 
 @pytest.mark.parametrize("packed", [np.zeros((2, 3), np.uint8), np.zeros((2, 2), np.int8), np.zeros(2, np.uint8)])
 def test_packed_codes_must_have_the_width_of_their_bits(packed):
-    with pytest.raises(InvalidCodes, match="packed uint8 of 2 columns for 12 bits"):
+    with pytest.raises(InvalidCodes, match="expected 12 columns for 12 bits, or packed uint8 of 2 columns"):
         pack_any(packed, 12)
 
 

@@ -41,6 +41,18 @@ cases = st.builds(
 
 
 @given(cases, st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_without_its_own_entry_a_query_is_compared_with_all_others(case, graded):
+    codes, rest, labels, rest_labels = case
+    both = np.concatenate([codes, rest]), np.concatenate([labels, rest_labels])
+    found = count(codes, both[0], labels, both[1], graded=graded).without_own()
+    for i in range(len(codes)):
+        others = np.arange(len(both[0])) != i
+        expected = slow_counts(codes, both[0][others], labels, both[1][others], graded=graded)[i]
+        np.testing.assert_array_equal(found.counts[i], expected)
+
+
+@given(cases, st.booleans())
 @settings(max_examples=200, deadline=None)
 def test_counts_are_those_of_two_loops(case, graded):
     np.testing.assert_array_equal(count(*case, graded=graded).counts, slow_counts(*case, graded=graded))

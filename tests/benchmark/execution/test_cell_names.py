@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmark.errors import UsageError
-from benchmark.execution.cell_names import cell_called, cells_called, is_called, label_of
+from benchmark.execution.cell_names import cell_called, cell_label, cells_called, is_called, label_of
 from benchmark.execution.record import Record
 
 LABELS = {
@@ -43,7 +43,19 @@ def test_order_matters_and_several_may_be_meant() -> None:
     assert cells_called("coco 64", LABELS) == ["a1f", "c3d", "d4c", "e5b"]
 
 
-def test_a_record_is_called_as_its_cell_was() -> None:
-    cell = {"method": "itq", "params": {"a": 0.12345}, "tuned": {"b": 2}, "dataset": "x", "bits": 8, "seed": 1}
+def test_a_record_is_called_as_its_cell_was_whatever_the_order_its_file_has() -> None:
+    cell = {"method": "itq", "params": {"b": 0.12345}, "tuned": {"c": 2, "a": 1}, "dataset": "x", "bits": 8, "seed": 1}
     record = Record("k", cell, {"dataset": {"revision": "r"}})
-    assert label_of(record) == "itq b=2 a=0.1235 x 8 bits seed 1"
+    assert label_of(record) == "itq a=1 b=0.1235 c=2 x 8 bits seed 1"
+    assert cell_label("itq", {"c": 2, "b": 0.12345, "a": 1}, "x", 8, 1) == label_of(record)
+
+
+def test_options_of_the_data_set_tell_records_apart_as_a_sweep_names_them() -> None:
+    cell = {"method": "itq", "dataset": "x", "bits": 8, "seed": 1}
+    records = [
+        Record(key, cell, {"dataset": {"revision": "r"}}, asked={"options": options})
+        for key, options in (("k", {}), ("l", {"imbalance": "zipf:0.5"}))
+    ]
+    labels = {one.key: label_of(one) for one in records}
+    assert labels == {"k": "itq x 8 bits seed 1", "l": "itq x imbalance=zipf:0.5 8 bits seed 1"}
+    assert cell_called("itq x imbalance=zipf:0.5 8 bits seed 1", labels, "results") == "l"

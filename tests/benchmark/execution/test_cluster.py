@@ -154,7 +154,7 @@ def test_a_run_whose_scheduler_is_killed_ends_and_can_be_taken_up(
     assert time.monotonic() - begin < 60
     told = capsys.readouterr()
     assert f"lost the Dask scheduler at {dask_processes.address}: trying" in told.out
-    assert f"the Dask scheduler at {dask_processes.address} is gone; to go on: python run_all.py " in told.err
+    assert f"the Dask scheduler at {dask_processes.address} is gone; to go on: hashbench " in told.err
     assert "failed" not in bench.statuses().values()
     assert bench.run() == 0
     assert [record.status for record in bench.store.records()] == ["ok"] * 6

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from benchmark import Split, get_method
+from benchmark import Split, get_method, parameter, register_method
 from benchmark.deep import Training
 from benchmark.execution.diagnosis import doubts, remedy
 
@@ -52,7 +54,23 @@ def test_the_remedy_names_the_flag() -> None:
     assert remedy("dpsh", 0.03) == (
         "lower the rate (--set dpsh.learning_rate=0.01) or let cross-validation choose (--tune)"
     )
-    assert remedy("mine", None) == "let cross-validation choose (--tune)"
+    assert remedy("itq", None) == "let cross-validation choose (--tune)"
+
+
+def test_the_remedy_names_only_what_the_method_has() -> None:
+    def named(name: str, **attributes: Any) -> str:
+        coded = {"fit": lambda self, train: self, "encode": lambda self, split: None}
+        register_method(name, title=name)(type(name, (), {**coded, **attributes}))
+        return remedy(name, None)
+
+    bare = named("test-bare")
+    assert bare == "it has no parameters to set; look at what its fit learns, and at the features it is given"
+    width = parameter(3, doc="of it")
+    told = named("test-width", width=width, __annotations__={"width": int})
+    assert told == "try other values of width (--set test-width.NAME=VALUE)"
+    assert named("test-space", search_space={"width": [1, 3]}, width=width, __annotations__={"width": int}) == (
+        "let cross-validation choose (--tune)"
+    )
 
 
 def test_dpsh_at_the_rate_and_bias_that_made_it_run_away_is_found_out() -> None:

@@ -12,7 +12,9 @@ from PIL import Image
 
 from benchmark.errors import UsageError
 from benchmark.evaluation.codes import pack
+from benchmark.execution.encoding import encode_to
 from benchmark.execution.image_database import file_database, folder_database, open_database, own_database
+from benchmark.execution.model_inputs import inputs_at
 from benchmark.execution.record import Record
 from benchmark.execution.store import Store
 
@@ -20,7 +22,7 @@ from benchmark.execution.store import Store
 class Brightness:
     """Stands for a model: eight bits that tell how bright a picture is; remembers what it was given."""
 
-    bits, sha256, label = 8, "s", "brightness"
+    bits, sha256, label, key = 8, "s", "brightness", "k"
 
     def __init__(self) -> None:
         self.given: list[str] = []
@@ -85,6 +87,46 @@ def test_only_what_changed_is_encoded_again_and_broken_files_are_named_each_time
     assert model.given == []
 
 
+def test_a_death_does_not_cost_what_was_encoded_and_is_no_change_of_the_folder(folder: Path) -> None:
+    class Mortal(Brightness):
+        """One picture at a time; dies at the fourth that it is given."""
+
+        def chunks(self, rows: Any) -> Any:
+            for row, name in enumerate(rows.names):
+                self.given.append(name)
+                if len(self.given) == 4:
+                    raise KeyboardInterrupt
+                yield SimpleNamespace(rows=[row], codes=self._code(rows.images[row])[None], faults={})
+
+    first: Any = Mortal()
+    with pytest.raises(KeyboardInterrupt):
+        folder_database(folder, first)
+    model: Any = Brightness()
+    database = folder_database(folder, model)
+    assert model.given == ["c1/1.png", "c1/3.png", "c1/5.png"]
+    assert database.told == []
+    np.testing.assert_array_equal(database.packed, pack(model.encode([str(folder / name) for name in database.names])))
+    assert not [*(folder.parent / "cache").rglob("*.begun")]
+
+
+def test_an_interrupt_costs_nothing_however_little_was_new(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(Brightness):
+        def chunks(self, rows: Any) -> Any:
+            for chunk in super().chunks(rows):
+                yield chunk
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr("benchmark.execution.image_database.GROWTH", 100)
+    model: Any = Brightness()
+    folder_database(folder, model)
+    Image.new("RGB", (4, 4), (250,) * 3).save(folder / "c1" / "new.png")
+    with pytest.raises(KeyboardInterrupt):
+        folder_database(folder, Interrupted())  # type: ignore[arg-type]
+    model.given.clear()
+    folder_database(folder, model)
+    assert model.given == []
+
+
 def test_a_folder_without_one_readable_picture_is_refused(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "x.png").write_bytes(b"x")
@@ -108,7 +150,83 @@ def test_codes_of_a_file_take_names_from_it_or_from_the_list_beside_it(folder: P
     assert file_database(tmp_path / "a.npz", model, folder).images[1].mean() == 200
     with pytest.raises(UsageError, match="they are of another model, or the pictures have changed"):
         file_database(_saved(tmp_path / "d.npz", -codes, names), model, folder)
-    assert "are in" in file_database(tmp_path / "a.npz", model, tmp_path).told[0]
+    with pytest.raises(UsageError, match=r"none of its 2 pictures, the first of which is c0/2\.png, are in"):
+        file_database(tmp_path / "a.npz", model, tmp_path)
+
+
+@pytest.fixture
+def hundred(folder: Path) -> Path:
+    """A hundred dark pictures, all files of one size."""
+    for number in range(100):
+        path = folder.parent / "many" / f"{number:02}.bmp"
+        path.parent.mkdir(exist_ok=True)
+        Image.new("RGB", (4, 4), (9, 9, 9)).save(path)
+    return folder.parent / "many"
+
+
+def _encoded(pictures: Path, name: str) -> Path:
+    model: Any = Brightness()
+    model.images_at_once = 256
+    out = pictures.parent / name
+    chunks = model.chunks
+
+    def whole(rows: Any, start: int) -> Any:
+        for chunk in chunks(rows):
+            yield SimpleNamespace(**vars(chunk), all_rows=range(len(rows)), end=len(rows))
+
+    model.chunks = whole
+    encode_to(model, inputs_at(pictures), out, print)
+    return out
+
+
+@pytest.mark.parametrize("kind", ["npz", "npy", "csv"])
+def test_pictures_that_are_gone_are_left_out_and_told_in_a_line(hundred: Path, kind: str) -> None:
+    out, model = _encoded(hundred, f"c.{kind}"), Brightness()
+    for number in (7, 50, 99):
+        (hundred / f"{number:02}.bmp").unlink()
+    database = file_database(out, model, hundred)  # type: ignore[arg-type]
+    assert (len(database), len(database.packed), len(database.images)) == (97, 97, 97)  # type: ignore[arg-type]
+    assert database.told == [f"left out: 3 of the 100 pictures of {out} are not in {hundred}, the first is 07.bmp"]
+    assert "07.bmp" not in database.names
+
+
+@pytest.mark.parametrize("kind", ["npz", "npy", "csv"])
+@pytest.mark.parametrize("size", [4, 5])
+def test_one_picture_that_was_replaced_is_noticed_in_every_kind_of_file(hundred: Path, kind: str, size: int) -> None:
+    """Another size tells at once; of the same size and another time, it is encoded again."""
+    out, model = _encoded(hundred, f"c.{kind}"), Brightness()
+    assert file_database(out, model, hundred).told == []  # type: ignore[arg-type]
+    Image.new("RGB", (size, size), (200,) * 3).save(hundred / "41.bmp")
+    with pytest.raises(UsageError, match=r"the first is 41\.bmp.*: encode them again"):
+        file_database(out, model, hundred)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["npz", "npy", "csv"])
+def test_without_sizes_and_times_pictures_from_all_over_the_file_are_encoded_again(hundred: Path, kind: str) -> None:
+    out, model = _encoded(hundred, f"c.{kind}"), Brightness()
+    (hundred.parent / "c.files.txt").unlink()
+    for number in range(90, 100):
+        Image.new("RGB", (4, 4), (200,) * 3).save(hundred / f"{number}.bmp")
+    with pytest.raises(UsageError, match=r"of 16 pictures .* 2 have other codes, the first is 92\.bmp"):
+        file_database(out, model, hundred)  # type: ignore[arg-type]
+
+
+def test_a_bit_that_another_machine_rounds_otherwise_is_no_change(hundred: Path) -> None:
+    class Long(Brightness):
+        bits = 32
+        flipped = 0
+
+        def _code(self, pixels: np.ndarray) -> np.ndarray:
+            return np.where(np.arange(32) < self.flipped, -1, 1).astype(np.int8)
+
+    model, names = Long(), ["00.bmp", "01.bmp"]
+    out = hundred.parent / "c.npz"
+    np.savez(out, codes=np.full((2, 4), 255, np.uint8), bits=32, names=np.array(names))
+    model.flipped = 2
+    assert file_database(out, model, hundred).told == []  # type: ignore[arg-type]
+    model.flipped = 3
+    with pytest.raises(UsageError, match="2 have other codes"):
+        file_database(out, model, hundred)  # type: ignore[arg-type]
 
 
 def _saved(path: Path, codes: np.ndarray, names: list[str]) -> Path:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import json
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,15 +18,19 @@ from PIL import Image
 
 import benchmark
 from benchmark import Split, UsageError, get_dataset
+from benchmark.data.feature_cache import FeatureSource
 from benchmark.deep.profile import Profile, load_profile
 from benchmark.evaluation.codes import pack
 from benchmark.execution.grid import DatasetChoice, Grid
+from benchmark.execution.model import about_model, check_model
+from benchmark.execution.model_inputs import inputs_of
 from benchmark.execution.options import Options
 from benchmark.execution.plan import plan
 from benchmark.execution.runner import request_for
-from benchmark.execution.store import Store
-from benchmark.execution.worker import run_cell
-from benchmark.registry import builtin_folder, methods
+from benchmark.execution.store import Damaged, Foreign, Store
+from benchmark.execution.worker import method_settings, run_cell
+from benchmark.models.state_file import HEADER
+from benchmark.registry import builtin_folder, get_method, methods
 
 OURS = [cls.info for cls in methods if cls.info.source.parent == builtin_folder("methods")]
 YARDSTICKS = sorted(info.name for info in OURS if info.ranks == "vectors" or info.labels_at_encode)
@@ -141,6 +148,23 @@ def test_rows_of_another_kind_are_refused(given: Any, told: str, kept: Kept, tin
         benchmark.load_model(key, store.root).encode(given)
 
 
+@pytest.mark.parametrize("method", ["lsh", "itq", "dph"])
+@pytest.mark.parametrize("value", [np.nan, -np.inf, 1e300])
+def test_features_that_are_no_numbers_are_refused_by_every_model(
+    method: str, value: float, kept: Kept, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmark.execution.model.ROWS_AT_ONCE", 3)
+    store, key = kept(method, f"features:{tiny}")
+    features = np.zeros((9, 8))
+    features[[4, 7], 2] = value
+    model = benchmark.load_model(key, store.root)
+    told = r"not finite \(as float32\) in 2 of 9 rows, first is row 4; mend"
+    for encode in (model.encode, lambda rows: model.check_takes(inputs_of(rows))):  # the second: before any work
+        with pytest.raises(UsageError, match=told):
+            encode(features)
+    assert len(model.encode(features[:0])) == 0
+
+
 def test_a_damaged_or_lost_model_says_how_to_get_it_back(kept: Kept, tiny: Path) -> None:
     store, key = kept("lsh", f"features:{tiny}")
     file = next(store.models.iterdir())
@@ -152,6 +176,34 @@ def test_a_damaged_or_lost_model_says_how_to_get_it_back(kept: Kept, tiny: Path)
         benchmark.load_model(key, store.root)
 
 
+def with_header(**header: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **{HEADER: np.frombuffer(json.dumps(header).encode(), np.uint8)})  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "told", "fault"),
+    [
+        (pickle.dumps({"x": 1}), "cannot be read", Damaged),
+        (with_header(format=1, about={}, state={"is": "tensor", "number": 3}), "cannot be read", Damaged),
+        (with_header(format=0, about={}, state={}), "has format 0, this version reads 1", Foreign),
+    ],
+    ids=["a pickle", "an array is missing", "another format"],
+)
+def test_a_model_whose_hash_is_right_but_that_cannot_be_read_is_damaged(
+    content: bytes, told: str, fault: type[Damaged], kept: Kept, tiny: Path
+) -> None:
+    store, key = kept("lsh", f"features:{tiny}")
+    record = store.read(key)
+    assert record is not None
+    check_model(record, store)
+    store.commit(record, store.payload(record), content)
+    with pytest.raises(Damaged, match=told) as caught:
+        check_model(record, store)
+    assert type(caught.value) is fault
+
+
 def test_code_that_has_changed_since_is_refused_unless_asked_for(
     kept: Kept, tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +213,29 @@ def test_code_that_has_changed_since_is_refused_unless_asked_for(
         benchmark.load_model(key, store.root)
     with np.load(tiny) as rows:
         assert same_codes(store, key, "query", rows["query_features"], stale=True)
+
+
+@pytest.mark.parametrize("method", ["lsh", "dhn"])
+def test_a_model_names_weights_as_the_user_did_wherever_its_worker_had_them(
+    method: str, make_lab: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """Dask sends what a worker does not see: the paths of that machine are of no use here."""
+    lab = make_lab(tmp_path)
+    lab.pictures("pics", noisy=True)
+    spec = f"lists:{lab.lists('pics')}"
+    (tmp_path / "weights.pth").write_bytes(b"ours")
+    chosen = DatasetChoice(spec, get_dataset(spec), backbone="mini-cnn")
+    (planned,) = plan(Grid([method], [chosen], [8], [0], short()), Store(tmp_path / "results"))
+    ours = request_for(planned, Store(tmp_path / "results"), Options(keep_models=True))
+    asked = {**ours.asked, "weights": str(tmp_path / "weights.pth")}
+    theirs = replace(ours, asked=asked, weights="/received/weights.pth")
+    info = get_method(method).info
+    settings = method_settings(info, theirs)
+    source = FeatureSource("mini-cnn", theirs.weights)
+    about = about_model(theirs, settings, 0, source, Split(features=np.zeros((1, 2))), None)
+    assert "received" not in str(about)
+    assert about["features_of"]["weights"] == asked["weights"]
+    assert not about["training"] or about["training"]["weights"] == asked["weights"]
 
 
 def test_weights_that_are_others_now_are_refused(kept: Kept, make_lab: Any, tmp_path: Path, monkeypatch: Any) -> None:

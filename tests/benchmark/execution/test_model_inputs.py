@@ -56,7 +56,15 @@ def test_features_in_memory_in_a_split_and_in_a_file(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("given", "told"),
-    [(np.zeros((2, 3, 4)), "expected features"), (np.zeros(3), "expected features"), ("nowhere", "no such file")],
+    [
+        (np.zeros((2, 3, 4)), "expected features"),
+        (np.zeros(3), "expected features"),
+        ("nowhere", "no such file"),
+        (5, "of type int, expected features"),
+        (None, "of type NoneType"),
+        (b"x", "of type bytes"),
+        ({"a": 1}, "of type dict, .* or a Split"),
+    ],
 )
 def test_what_is_neither_is_one_line(given: object, told: str) -> None:
     with pytest.raises(UsageError, match=told):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from typing import Any
 
 import pytest
@@ -80,6 +81,63 @@ def test_lines_of_a_step_come_every_few_seconds(
     time.now += 65
     lines.working("audit", 0, None)
     assert capsys.readouterr().out == "  audit: 1:05 so far\n"
+
+
+def test_a_step_of_the_same_words_after_a_cell_is_another(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A later round of a tuning prepares the same data: it told the minutes that cells had taken in between."""
+    time, lines = Clock(monkeypatch), Lines(2)
+    lines.working("preparing coco", 0, None)
+    lines.started("cell")
+    time.now += 60
+    lines.finished("cell", "ok")
+    capsys.readouterr()
+    lines.working("preparing coco", 0, None)
+    time.now += 6
+    lines.working("preparing coco", 0, None)
+    assert capsys.readouterr().out == "  preparing coco: 0:06 so far\n"
+
+
+def test_running_cells_show_that_they_do_every_few_seconds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now, lines = Clock(monkeypatch), Lines(3)
+    lines.remind()
+    lines.started("one")
+    now.now += 3
+    lines.started("two")
+    for _ in range(10):
+        now.now += 1
+        lines.remind()
+    assert capsys.readouterr().out == "  one: 0:08 so far, and 1 more\n  one: 0:13 so far, and 1 more\n"
+    lines.finished("one", "ok")
+    capsys.readouterr()
+    for _ in range(6):
+        now.now += 1
+        lines.remind()
+    assert capsys.readouterr().out == "  two: 0:15 so far\n"
+    lines.finished("two", "ok")
+    now.now += 60
+    lines.remind()
+    assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_whoever_runs_cells_is_reminded_until_the_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("benchmark.execution.progress.REMIND_SECONDS", 0.01)
+    monkeypatch.setattr("benchmark.execution.progress.LINE_SECONDS", 0.1)
+    with progress(1) as shown:
+        shown.started("cell")
+        out, end = "", time.monotonic() + 30
+        while "cell: 0:00 so far" not in out:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+            out += capsys.readouterr().out
+    capsys.readouterr()
+    time.sleep(0.3)
+    assert capsys.readouterr().out == ""
 
 
 def test_a_step_in_a_line() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from benchmark.execution import provenance as module
 from benchmark.execution.provenance import git_state, machine, peak_memory, provenance, versions
@@ -56,3 +58,17 @@ def test_memory_is_in_bytes_and_never_falls() -> None:
     held = np.ones(8 << 20)  # 64 MB
     assert peak_memory() >= max(before, held.nbytes)
     assert peak_memory() < machine()["memory"]
+
+
+def test_the_machines_memory_is_found_where_sysconf_does_not_know_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchmark.execution import provenance
+
+    exact, known = provenance._memory(), os.sysconf
+
+    def without_pages(name: str) -> int:
+        if name == "SC_PHYS_PAGES":
+            raise ValueError("unrecognized configuration name")
+        return known(name)
+
+    monkeypatch.setattr("os.sysconf", without_pages)
+    assert provenance._memory() == pytest.approx(exact, rel=0.01)

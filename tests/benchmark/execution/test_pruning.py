@@ -72,9 +72,13 @@ def test_stale_and_failed_records_go_with_all_their_files(filled: Any) -> None:
     assert store.has_model(made["itq"])
 
 
-def test_tables_of_features_go_and_nothing_that_is_not_ours(filled: Any) -> None:
+def test_tables_of_features_and_codes_of_folders_go_and_nothing_that_is_not_ours(filled: Any) -> None:
     _, _, cache = filled
-    assert dropped(filled, "caches") == ["features one"]
+    note = cache / "codes" / f"{'ab' * 16}.note"
+    note.parent.mkdir()
+    note.write_bytes(b"x")
+    assert dropped(filled, "caches") == ["codes of a folder abababababab", "features one"]
+    assert not note.exists()
     assert sorted(path.name for path in (cache / "features").iterdir()) == ["foreign"]
 
 

@@ -137,6 +137,43 @@ def test_the_time_left_counts_cells_of_this_run_only(
     assert told == ["[1/5] a: done by another run", "[2/5] b: ok (3:00 left)", "[3/5] c: ok (2:00 left)"]
 
 
+def test_the_log_of_a_cell_that_raised_ends_with_its_traceback_once(bench: Any) -> None:
+    text = (HOSTILE / "neighbour.py").read_text()
+    names = {"silent": "", "talks": "print('half way', flush=True); "}
+    bench.methods, bench.seeds, bench.plugins = [*names], [0], []
+    for name, before in names.items():
+        changed = text.replace('"neighbour"', f'"{name}"').replace("return self", f"{before}raise KeyError('far')")
+        bench.plugins.append(bench.folder / f"{name}.py")
+        bench.plugins[-1].write_text(changed)
+    for _ in range(2):
+        assert bench.run() == 1
+        for record in bench.store.records():
+            log = bench.store.log_path(record.key).read_text()
+            before = "half way\n" if record.cell["method"] == "talks" else ""
+            assert log == before + record.error["traceback"]
+            assert log.splitlines()[-1] == "KeyError: 'far'"
+            assert "in fit" in log
+
+
+def test_collapsed_codes_are_told_with_what_this_method_has(bench: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    bench.plugins, bench.methods, bench.seeds = [HOSTILE / "constant_codes.py"], ["constant-codes"], [0]
+    assert bench.run() == 0
+    told = capsys.readouterr()
+    assert "COLLAPSED codes, " in told.out
+    assert "collapsed to a few constants: it has no parameters to set" in told.err
+    assert "learning rate" not in told.out + told.err
+
+
+def test_features_without_images_are_prepared_once_and_called_features(
+    bench: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (bench.folder / "deep.toml").write_text("[training]\nsteps = 1\n")
+    bench.methods, bench.seeds = ["dpsh", "neighbour"], [0]
+    bench.run("--profile", str(bench.folder / "deep.toml"))
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("preparing")]
+    assert told == ["preparing tiny for methods on features"]
+
+
 def test_threads_of_every_library_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in supervise.THREAD_VARIABLES:
         monkeypatch.setenv(name, "7")
@@ -362,3 +399,20 @@ def test_another_run_is_waited_for_and_its_work_not_repeated(bench: Any) -> None
     assert len(list(started.iterdir())) == 2
     assert told.count("done by another run") >= 1
     assert len(bench.store.keys()) == 2
+
+
+def test_a_failure_names_the_last_line_of_the_plugin() -> None:
+    from benchmark.execution import runner
+
+    own = f'  File "{runner.__file__}", line 3, in run\n    call()\n'
+    text = own + '  File "/some/my.py", line 12, in fit\n    1 / 0\n' + own + "ZeroDivisionError: division by zero\n"
+    assert runner.last_frame(text) == " (my.py line 12, in fit)"
+    assert runner.last_frame(own) == ""
+
+
+def test_time_that_went_into_data_is_named_where_it_was_the_most() -> None:
+    """A worker of a cluster may have to make features, and the network that they come from, first."""
+    told = runner.seconds_line({"load": 113.0, "fit": 5.0, "encode": 1.0, "score": 0.4})
+    assert told == "119.4 s, 113.0 of them for its data"
+    assert runner.seconds_line({"load": 0.5, "fit": 0.1}) == "0.6 s"
+    assert runner.seconds_line({"load": 3.0, "fit": 5.0}) == "8.0 s"

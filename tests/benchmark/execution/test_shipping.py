@@ -8,15 +8,18 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from benchmark import UsageError
+from benchmark import UsageError, load_model
 from benchmark.deep.profile import load_profile
+from benchmark.evaluation.codes import pack
 from benchmark.execution import shipping
 from benchmark.execution.cluster import connect
 from benchmark.execution.origin import Origin
 from benchmark.execution.request import Request
 from benchmark.execution.shipping import at_home
+from benchmark.execution.store import Store
 from benchmark.execution.supervise import Limits
 
 
@@ -108,6 +111,25 @@ def test_a_worker_without_a_shared_disk_gives_the_numbers_of_a_local_run(
     assert other_bench.run() == 0
     assert bench.content() == other_bench.content()
     assert {path.name for path in cache.glob("received/*/*")} == {"sent.py", data.name}
+
+
+@pytest.mark.slow
+def test_a_model_that_was_fitted_on_a_worker_encodes_here_as_it_did_there(
+    dask_processes: Any, hidden: Path, bench: Any
+) -> None:
+    """By a plugin and data that only its cache holds; a built-in method beside it."""
+    plugin = hidden / "sent_model.py"
+    plugin.write_text(bench.plugins[0].read_text().replace('"neighbour"', '"sent-model"'))
+    bench.data = Path(shutil.copy(bench.data, hidden))
+    bench.plugins, bench.methods = [plugin], ["sent-model", "itq"]
+    blind_worker(dask_processes, hidden)
+    assert bench.run("--dask", dask_processes.address, "--keep-models") == 0
+    records = [*Store(bench.results).records()]
+    assert len(records) == 4
+    with np.load(bench.data) as rows:
+        for record in records:
+            codes = load_model(record.key, bench.results).encode(rows["database_features"])
+            assert np.array_equal(pack(codes), Store(bench.results).payload(record)["database_codes"])
 
 
 @pytest.mark.slow

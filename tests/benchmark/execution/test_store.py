@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,7 +21,7 @@ from hypothesis.extra import numpy as hnp
 from benchmark import UsageError
 from benchmark.execution import store as store_module
 from benchmark.execution.record import SCHEMA_VERSION, Record
-from benchmark.execution.store import Damaged, Store
+from benchmark.execution.store import Damaged, Foreign, Store
 
 HISTORY = Path(__file__).parents[2] / "history"
 STEPS = [f"{what}-{step}" for what in ("payload", "record") for step in ("opened", "written", "synced", "renamed")]
@@ -54,6 +55,21 @@ def test_what_is_committed_comes_back(store: Store) -> None:
     assert same(store.payload(found), arrays())
     assert store.keys() == [KEY]
     assert store.verify().faults == []
+
+
+def test_a_log_is_ended_by_what_is_added(store: Store) -> None:
+    assert not store.has_log(KEY)
+    store.log_path(KEY).write_text("printed\n")
+    store.end_log(KEY, "é \udc80\n")
+    assert store.has_log(KEY)
+    assert store.log_path(KEY).read_text(encoding="utf-8") == "printed\né \\udc80\n"
+
+
+def test_the_page_in_the_folder_names_every_folder_that_is_made_there() -> None:
+    made = set(re.findall(r'root / "(\w+)"', Path(store_module.__file__).read_text(encoding="utf-8")))
+    page = (HISTORY.parents[1] / "results" / "README.md").read_text(encoding="utf-8")
+    assert {"models", "quarantine"} < made
+    assert not {name for name in made if f"`{name}/`" not in page}
 
 
 def test_an_empty_store_has_nothing(store: Store) -> None:
@@ -163,8 +179,8 @@ def test_verify_names_damage_that_it_may_not_touch(store: Store, closed: str) ->
         flip(store.cells / f"{key}.json")
     shutil.rmtree(store.root / closed, ignore_errors=True)
     (store.root / closed).write_text("a file, so that nothing can be made in it, whoever we are")
-    sound, faults, left = store.verify(quarantine=closed == "quarantine")
-    assert (sound, len(faults), left) == (0, 2, 2)
+    found = store.verify(quarantine=closed == "quarantine")
+    assert (found.sound, len(found.faults), found.left, found.again) == (0, 2, 2, 0)
     assert len(list(store.cells.glob("*.json"))) == 2
 
 
@@ -347,9 +363,9 @@ def test_a_sealed_record_that_we_cannot_use_is_named_and_left(store: Store, chan
     store.cells.mkdir(parents=True)
     (store.cells / f"{KEY}.json").write_bytes(store_module._sealed(raw))
     assert list(store.records()) == []
-    sound, (fault,), left = store.verify()
-    assert (sound, left) == (0, 1)
-    assert word in fault
+    found = store.verify()
+    assert (found.sound, found.left) == (0, 1)
+    assert word in found.faults[0]
     assert store.keys() == [KEY]
 
 
@@ -442,9 +458,21 @@ def test_a_damaged_model_is_set_aside_and_its_record_stays(store: Store) -> None
     found = store.verify()
     assert (found.sound, found.left, len(found.faults)) == (1, 0, 1)
     assert "models/" in found.faults[0]
+    assert (found.again, found.models) == (0, [KEY])
     assert store.read(KEY) is not None
     assert model_files(store) == []
     assert store.verify().faults == []
+
+
+@pytest.mark.parametrize(("fault", "left"), [(Damaged, 0), (Foreign, 1)])
+def test_a_model_that_cannot_be_read_is_not_sound(store: Store, fault: type[Damaged], left: int) -> None:
+    def check(found: Record) -> None:
+        raise fault(found.key)
+
+    store.commit(record(), arrays(), b"model")
+    found = store.verify(check_model=check)
+    assert (found.left, found.models, found.faults) == (left, [KEY], [f"models/{KEY}: {KEY}"])
+    assert len(model_files(store)) == left
 
 
 def test_a_record_that_is_no_plain_data_writes_no_model_either(store: Store) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from benchmark.commands.main import main
+from benchmark.execution import processes
 from benchmark.execution.processes import sweep_strays
 from benchmark.execution.supervise import (
     LOG_LIMIT,
@@ -109,7 +110,13 @@ def test_a_hanging_task_is_stopped() -> None:
     assert "0.3 s" in ending.message
 
 
-def test_a_task_that_takes_too_much_memory_is_stopped() -> None:
+@pytest.mark.parametrize("proc", [True, False])
+def test_a_task_that_takes_too_much_memory_is_stopped(proc: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With /proc, and as on systems that have none."""
+    if not proc:
+        monkeypatch.setattr(processes, "_has_proc", lambda: False)
+        monkeypatch.setattr(processes, "_stat", lambda pid: [])
+        monkeypatch.setattr(processes, "_listed", lambda folder: [])
     hoard = "import time\nhoard = []\nwhile True:\n    hoard.append(bytes(b'x' * (1 << 24)))\n    time.sleep(0.005)"
     ending = supervise(exec, hoard, Limits(seconds=60, memory=1 << 29))
     assert ending.status == "oom"

@@ -13,6 +13,7 @@ from benchmark import UsageError
 from benchmark.deep.profile import load_profile
 from benchmark.execution.grid import training_id
 from benchmark.execution.tuned_settings import TunedSettings, as_text, checked, choose, merged, read_tuned, shipped
+from benchmark.execution.tuning import Trial, chosen
 from benchmark.registry import get_dataset, get_method, methods
 
 
@@ -84,9 +85,9 @@ def test_what_ships_is_of_the_miniatures_as_they_are_and_says_how_it_was_chosen(
     assert {(m, d, bits) for m in wanted for d in revisions for bits in (16, 32, 48, 64)} == known
     for one in winners:
         assert (one["revision"], one["training"]) == (revisions[one["dataset"]], training)
-        best = max((trial for trial in one["trials"] if len(trial["scores"]) == one["folds"] and None not in
-                    trial["scores"]), key=lambda trial: sum(trial["scores"]))  # fmt: skip
-        assert one["score"] == pytest.approx(sum(best["scores"]) / one["folds"], abs=2e-5)
+        best = chosen([Trial(trial["params"], trial["scores"]) for trial in one["trials"]], one["folds"])
+        assert best is not None
+        assert (one["params"], one["score"]) == (best.setting, pytest.approx(best.mean, abs=2e-5))
         assert set(one["params"]) <= {*get_method(one["method"]).info.parameters, "learning_rate", "weight_decay"}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmark.commands.main import main
@@ -19,7 +20,7 @@ from benchmark.execution.record import Record
 from benchmark.execution.runner import request_for
 from benchmark.execution.store import Store, tune_store
 from benchmark.execution.tuned_settings import TunedSettings
-from benchmark.execution.tuning import Budget, Tuning, winner_line
+from benchmark.execution.tuning import Budget, Trial, Tuning, chosen, winner_line
 from benchmark.execution.worker import build_method
 from benchmark.registry import get_dataset
 
@@ -155,9 +156,43 @@ def test_what_is_compared_was_scored_on_the_same_folds(tuning: Callable[..., Tun
     assert made.run(scored_by(made.store, lambda params, bits, fold: fold + by_rate(params, bits, fold), []))
     (search,) = made.searches
     whole = [trial for trial in search.trials if len(trial.scores) == 2]
-    assert search.best(2) is max(whole, key=lambda trial: trial.mean)
+    assert chosen(search.trials, 2) is max(whole, key=lambda trial: trial.mean)
     first = sorted((trial.scores[0] or 0 for trial in search.trials), reverse=True)
     assert {trial.scores[0] for trial in whole if trial.setting} <= set(first[:4])
+
+
+@pytest.mark.parametrize(
+    ("scores", "wins"),
+    [
+        ([0.34, 0.33, 0.33], False),  # against .32, .31, .36: two folds for it, one against by more than both
+        ([0.34, 0.33, 0.38], True),  # .02 everywhere
+        ([0.321, 0.311, 0.361], True),  # .001, but everywhere
+        ([0.30, 0.30, 0.30], False),
+        ([0.40, 0.40, None], False),
+    ],
+)
+def test_the_defaults_stay_unless_a_setting_is_better_by_more_than_a_standard_error(scores: Any, wins: bool) -> None:
+    defaults, other = Trial({}, [0.32, 0.31, 0.36]), Trial({"learning_rate": 0.01}, scores)
+    assert chosen([defaults, other], 3) is (other if wins else defaults)
+    assert chosen([other], 3) is (None if other.lost else other)  # lost defaults protect nothing
+
+
+@pytest.mark.parametrize("lead", [0.0, 0.03])
+def test_luck_is_chosen_less_often_than_by_the_highest_score(lead: float) -> None:
+    """Twelve settings as good as the defaults, or one of them better: what is lost on average on other folds."""
+    rng, lost = np.random.default_rng(0), {"chosen": 0.0, "highest": 0.0}
+    for _ in range(400):
+        truth = np.full(13, 0.3)
+        truth[1:] -= rng.exponential(0.02, 12)
+        truth[5] = 0.3 + lead
+        trials = [Trial({"eta": n} if n else {}, list(truth[n] + rng.normal(0, 0.01, 3))) for n in range(13)]
+        picks = {"chosen": chosen(trials, 3), "highest": max(trials, key=lambda trial: trial.mean)}
+        for name, pick in picks.items():
+            lost[name] += truth.max() - truth[trials.index(pick)]
+    if lead:
+        assert lost["chosen"] / 400 < lead / 50  # where there is something to find, it is found
+    else:
+        assert lost["chosen"] < 0.7 * lost["highest"]
 
 
 def test_a_trial_that_diverges_is_lost_and_costs_no_other_its_chance(tuning: Callable[..., Tuning]) -> None:
@@ -260,18 +295,22 @@ def test_tune_finds_the_best_and_runs_use_it(
 
 @pytest.mark.slow
 def test_one_command_tunes_a_strangers_deep_method_and_runs(tiny: Path, tmp_path: Path) -> None:
-    """A loss and no other line: its rate and its decay are searched, its cells say that they are tuned."""
+    """A loss and no other line: its rate and its decay are searched, by the first seed; all cells say that they are
+    tuned."""
     plugin = tmp_path / "stranger.py"
     plugin.write_text(STRANGER)
     words = ["--datasets", f"features:{tiny}", "--methods", "stranger", "--bits", "8", "--results", str(tmp_path)]
-    more = ["--plugin", str(plugin), "--tune", "--trials", "4", "--folds", "2", "--no-report"]
+    more = ["--plugin", str(plugin), "--seeds", "5", "6", "--tune", "--trials", "4", "--folds", "2", "--no-report"]
     assert main([*words, *more]) == 0
     (winner,) = tune_store(tmp_path).tuned().winners
     tried = [trial["params"] for trial in winner["trials"]]
     assert len(tried) == 4
     assert any("learning_rate" in params for params in tried)
-    (record,) = Store(tmp_path).records()
-    assert (record.cell["settings"], record.cell.get("tuned", {})) == ("tuned", winner["params"])
+    assert winner["seeds"] == [5]
+    records = list(Store(tmp_path).records())
+    assert sorted(record.cell["seed"] for record in records) == [5, 6]
+    for record in records:
+        assert (record.cell["settings"], record.cell.get("tuned", {})) == ("tuned", winner["params"])
 
 
 STRANGER = """

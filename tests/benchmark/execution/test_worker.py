@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmark import Split, Splits, get_dataset, register_dataset, register_method
+from benchmark import Split, Splits, evaluate, get_dataset, register_dataset, register_method
 from benchmark.deep.profile import load_profile
+from benchmark.evaluation.codes import unpack
 from benchmark.execution import worker
 from benchmark.execution.grid import DatasetChoice, Grid
 from benchmark.execution.options import Options
@@ -190,6 +191,25 @@ def test_metrics_and_arrays_of_a_record_are_those_of_the_table(request_of: Any) 
     outcome = run_cell(request_of("test-both", backbone="mini-cnn"))
     assert set(outcome.record.metrics) == set(METRICS)
     assert set(outcome.payload) == set(ARRAYS)
+
+
+def test_a_row_held_out_asks_for_all_other_training_rows(request_of: Any, tiny: Path) -> None:
+    """Those held out with it included: of a real database most rows are seen by no training."""
+    request = replace(request_of(f"features:{tiny}"), fold=(1, 3))
+    outcome = run_cell(request)
+    dataset, splits, _ = checked_splits(get_method("lsh").info, request)
+    codes = [unpack(outcome.payload[f"{name}_codes"], 8) for name in ("query", "database")]
+    labels = splits.query.required_labels(), splits.train.required_labels()
+    assert [len(part) for part in codes] == [len(part) for part in labels]
+    everything = np.concatenate(codes), np.concatenate(labels)
+    found: dict[int, list[float]] = {}
+    for row in range(len(codes[0])):
+        others = np.arange(len(everything[0])) != row
+        one = codes[0][row : row + 1], everything[0][others], labels[0][row : row + 1], everything[1][others]
+        for owned in np.flatnonzero(labels[0][row]):
+            found.setdefault(int(owned), []).append(evaluate(*one, k=dataset.map_cutoff).map)
+    expected = np.mean([np.mean(values) for values in found.values()])
+    assert outcome.record.metrics["map_macro"] == pytest.approx(expected)
 
 
 def test_folds_share_no_row_lose_none_and_have_every_class_alike() -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
+import torch
 
 from benchmark.errors import UsageError
-from benchmark.models.state_file import FORMAT, HEADER, read_state, state_bytes
+from benchmark.models.state_file import FORMAT, HEADER, check_state, read_state, state_bytes
 
 GRID = np.arange(24.0).reshape(4, 6)
 
@@ -70,12 +73,26 @@ HOSTILE = {
 
 @pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
 def test_a_foreign_or_damaged_file_is_one_line(content: bytes) -> None:
+    with pytest.raises(UsageError, match="model it cannot be read"):
+        check_state(content, "it")
     with pytest.raises(UsageError, match="model it cannot be read") as caught:
         read_state(content, "it")
     assert "\n" not in str(caught.value)
+    assert "pickle" not in str(caught.value)
 
 
 def test_a_model_of_another_version_says_so() -> None:
     told = json.dumps({"format": FORMAT + 1, "about": {}, "state": {}}).encode()
     with pytest.raises(UsageError, match=f"has format {FORMAT + 1}, this version reads {FORMAT}; keep it again"):
         read_state(npz(**{HEADER: np.frombuffer(told, np.uint8)}), "it")
+
+
+def test_it_is_checked_without_torch() -> None:
+    content = state_bytes({}, {"a": torch.ones(3), "b": GRID})
+    code = (
+        "import sys\n"
+        "from benchmark.models.state_file import check_state\n"
+        "check_state(sys.stdin.buffer.read(), 'it')\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], input=content, check=True)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from benchmark.search import KINDS, ExactScan, open_index
 from tests.benchmark.search.conftest import pairs, searches
 
-pytest.importorskip("faiss", reason="faiss is optional")
+faiss = pytest.importorskip("faiss", reason="faiss is optional")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -33,3 +33,31 @@ def test_faiss_probes_its_tables_where_there_are_rows_enough(kind):
         assert found.probed > 0
         assert found.touched < len(codes) / 10
     assert index.bytes > 8 * len(codes)
+
+
+class Spy:
+    """An index of faiss that remembers by how many threads it was searched."""
+
+    def __init__(self, index):
+        self.index, self.threads = index, []
+
+    def __getattr__(self, name):
+        if name in ("search", "range_search"):
+            self.threads.append(faiss.omp_get_max_threads())
+        return getattr(self.index, name)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_search_takes_one_thread_and_leaves_the_setting_as_it_was(kind):
+    codes = np.random.default_rng(1).integers(0, 256, (20_000, 8), np.uint8)
+    before = faiss.omp_get_max_threads()
+    try:
+        faiss.omp_set_num_threads(3)
+        index = open_index(codes, 64, kind, faiss=True)
+        index.index = spy = Spy(index.index)
+        index.within(codes[0], 2)
+        index.top(codes[0], 1)
+        assert faiss.omp_get_max_threads() == 3
+        assert set(spy.threads) == {1}
+    finally:
+        faiss.omp_set_num_threads(before)
