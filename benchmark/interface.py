@@ -75,6 +75,7 @@ def run(
     timeout: float | None = None,
     memory: int | None = None,
     dask: str | None = None,
+    log: str | None = None,
     force: bool = False,
     only_failed: bool = False,
     keep_failed: bool = False,
@@ -100,12 +101,11 @@ def run(
         skip_broken=skip_broken,
     )
     cores = usable_cores() if jobs is None else jobs
-    options = Options(cores, threads, timeout, memory, visible_gpus(), allow_overlap, dask, keep_models)
-    names = [_name(one) for one in _listed("methods", methods)]
-    numbers, known = (_listed("bits", bits), _listed("seeds", seeds)), _known(tune, tuned, untuned, results)
-    grid = make_grid(choices, names, *numbers, profile, _by_method(set), _swept(sweep), known, untuned)
-    again = chosen_again(force=force, only_failed=only_failed, keep_failed=keep_failed)
+    options = Options(cores, threads, timeout, memory, visible_gpus(), allow_overlap, dask, keep_models, log)
+    cells = [_name(one) for one in _listed("methods", methods)], _listed("bits", bits), _listed("seeds", seeds), profile
+    grid = make_grid(choices, *cells, _by_method(set), _swept(sweep), _known(tune, tuned, untuned, results), untuned)
     grid = _tuned_first(grid, tune_store(results), options, trials, folds, quiet) if tune else grid
+    again = chosen_again(force=force, only_failed=only_failed, keep_failed=keep_failed)
     return _run_grid(grid, Store(results), options, again, quiet)
 
 
@@ -194,7 +194,7 @@ def _tuned_first(grid: Grid, store: Store, options: Options, trials: int, folds:
     """The grid with what cross-validation finds for it, now that it has run."""
     from benchmark.execution.tuning import Budget, Tuning, carry_out
 
-    tuning = Tuning(grid, store, Budget(trials, folds), grid.known)
+    tuning = Tuning(grid.by_one_seed(), store, Budget(trials, folds), grid.known)
     if not carry_out(tuning, options, Silence() if quiet else None):
         raise KeyboardInterrupt
     store.save_tuned(tuning.winners())
@@ -252,15 +252,20 @@ class Results:
             parts[sheet.words] = wide.reindex(columns=pd.MultiIndex.from_tuples(columns))
         return _stacked(parts)
 
-    def report(self, out: str | Path = "reports/default", *, force: bool = False, **filters: Any) -> Path:
+    def report(
+        self, out: str | Path = "reports/default", *, force: bool = False, highlight: Names = (), **filters: Any
+    ) -> Path:
         """Write the report into the folder `out` and return the path of its page.
 
         Filters keep some records only, each a value or several: `methods`, `datasets`, `bits`, `seeds`, `profiles`,
-        `backbones`, `revisions`, as in `report(methods=["itq", "lsh"], bits=64)`.
+        `backbones`, `revisions`, as in `report(methods=["itq", "lsh"], bits=64)`. `highlight` names the methods that
+        strips, t-SNE and retrieved images show.
         """
         from benchmark.report import render
 
-        return render(self.store, Path(out), force=force, stale=self.stale(), only=self._only(filters))
+        front = [highlight] if isinstance(highlight, str) else list(highlight)
+        only = self._only(filters)
+        return render(self.store, Path(out), force=force, stale=self.stale(), only=only, highlight=front)
 
     def __len__(self) -> int:
         """Number of records that count."""

@@ -397,6 +397,16 @@ def get_dataset(spec: str, data_root: str | Path | None = None, **parameters: An
     return cast(HashDataset, UnseenClasses(dataset, **around)) if around else dataset
 
 
+def plugin_file(plugin: Any) -> str | None:
+    """The name of the file that `--plugin` must give for a class, wherever it lies; None where it is built in, in a
+    package, or typed in."""
+    info = _info(plugin)
+    if plugin.__module__ == "__main__" or info.source is None or info.entry:
+        return None
+    kind = "methods" if isinstance(info, MethodInfo) else "datasets"
+    return None if info.source.is_relative_to(builtin_folder(kind).resolve()) else info.source.name
+
+
 def takes_path(spec: str) -> bool:
     """Whether what follows the colon is a file or folder, and not a name."""
     return datasets.get(spec.partition(":")[0]).info.takes not in (None, "NAME")

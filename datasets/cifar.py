@@ -28,6 +28,7 @@ from benchmark.data import (
     whole_number,
     word,
 )
+from benchmark.program import typed
 
 SITE = "https://www.cs.toronto.edu/~kriz"
 LONG_TAIL = {  # imbalance factor -> how the long-tail papers draw the training set
@@ -77,7 +78,7 @@ class CifarFiles(TorchvisionDataset):
         return folder
 
     def _remedy(self) -> str:
-        return f"unpack {SITE}/{self.archive} there, or 'python run_all.py prepare {self.name} --download' fetches it"
+        return f"unpack {SITE}/{self.archive} there, or '{typed(['prepare', self.name, '--download'])}' fetches it"
 
     def opened(self, download: bool = False) -> list[Any]:
         """torchvision compares the files with their known checksums before it unpickles them."""

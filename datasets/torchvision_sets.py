@@ -24,6 +24,7 @@ from benchmark.data import (
     whole_number,
     word,
 )
+from benchmark.program import typed
 
 # In a training and a test part, and in one piece.
 PARTED = (
@@ -118,7 +119,7 @@ class TorchvisionSet(TorchvisionDataset):
                     raise UsageError(f"{self.name}: {error}") from None
             except (RuntimeError, OSError, ImportError) as error:
                 told = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-                fetch = f"'python run_all.py prepare {self.name} --data-root {self._root} --download' fetches it"
+                fetch = f"'{typed(['prepare', self.name, '--data-root', self._root, '--download'])}' fetches it"
                 remedy = "put its files there by hand" if choice.get("download") else fetch
                 raise UsageError(f"{self.name}: {self._folder}: {told}; {remedy}") from None
         raise AssertionError(choices)

@@ -19,8 +19,9 @@ class CNNH(DeepMethod):
     """Stage 1: min ||S - H H^T / K||^2 over the known pairs, H in [-1, 1]^(n x K), then H = sign(H). Stage 2: the
     network's tanh outputs are fitted to the rows of H by squared error.
 
-    Where images have one label each and all pairs are known, stage 1 run to its end finds one code for each class, and
-    stage 2 is then a method of class codes, as CSQ is; after one or two sweeps rows of a class still differ.
+    Where all pairs are known, stage 1 run to its end finds one code for all rows with the same labels, and stage 2 is
+    then a method of class codes, as CSQ is, with codes that lie as near each other as their labels do; after one or two
+    sweeps such rows still differ.
 
     Differs: stage 1 moves the entries of many rows at a time and takes no step that raises the loss, which costs less
     and ends where it stops falling; the network is the one that all methods share, not the original's three

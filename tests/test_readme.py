@@ -29,16 +29,8 @@ def test_the_evaluator_in_a_few_lines_runs():
     assert 0 <= names["scores"].map <= 1
 
 
-def test_pictures_and_links_are_in_the_repository():
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
-        assert (Path(__file__).parents[1] / target).exists(), target
-
-
-def test_every_command_word_is_known():
-    from benchmark.commands.main import COMMANDS
-
-    for words in re.findall(r"python run_all\.py (\w+)", README):
-        assert words in COMMANDS, words
+def test_it_stays_what_a_newcomer_needs():
+    assert len(README.splitlines()) <= 140
 
 
 @pytest.mark.slow

@@ -12,12 +12,13 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
 from benchmark.cards.bibtex import Citation, separated
 from benchmark.contracts import Family, MethodInfo, Parameter
+from benchmark.program import SCRIPT
 
 DIFFERS = "Differs:"
 SEEN_INPUT = {"images": "images (where there are none, features)"}
@@ -29,7 +30,7 @@ SEEN_NEEDS = {
 }
 COLUMNS = ("name", "title", "year", "family", "needs", "in a line")
 MARKDOWN = re.compile(r"([\\`*_\[\]<>|$~])")  # what means something there
-REMADE = "python run_all.py list --markdown docs/methods.md"
+REMADE = f"{SCRIPT} list --markdown docs/methods.md"
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,17 @@ def card(cls: Any) -> Card:
     return Card(cls.info, _summary(cls) or _sentence(formula), formula, notes, " ".join(differs), citations(cls))
 
 
+def about_dataset(cls: Any) -> tuple[str, ...]:
+    """What the author of a registered data set wrote of it, paragraph by paragraph: in its file, unless that holds
+    methods too, and above its class."""
+    module = sys.modules.get(cls.__module__)
+    infos = [vars(one).get("info") for one in vars(module).values() if isinstance(one, type)] if module else []
+    own_file = not any(isinstance(info, MethodInfo) for info in infos)
+    texts = [module.__doc__ if module is not None and own_file else None, vars(cls).get("__doc__")]
+    prose = [separated(inspect.cleandoc(text), cls.__qualname__)[0] for text in texts if text]
+    return tuple(paragraph for text in prose for paragraph in _paragraphs(text))
+
+
 def citations(cls: Any) -> tuple[Citation, ...]:
     """What to cite for a registered method or data set: the entries in its docstring.
 
@@ -78,6 +90,13 @@ def citations(cls: Any) -> tuple[Citation, ...]:
         if found:
             return tuple(found)
     return ()
+
+
+def suite_citation() -> Citation:
+    """This suite, in this version: the entry in the docstring of the package that this file is part of."""
+    package = sys.modules[__name__.partition(".")[0]]
+    entry = separated(package.__doc__ or "", package.__name__)[1][0]
+    return replace(entry, fields={**entry.fields, "note": f"Version {vars(package)['__version__']}"})
 
 
 def _docstring(cls: type) -> tuple[str, list[Citation]]:
@@ -113,8 +132,8 @@ def cards_page(cards: Iterable[Card], folder: Path) -> str:
         "# Methods",
         f"Made from the classes themselves by `{REMADE}`: edit those, not this page. What a method may see is all that "
         "it is shown; the rest is withheld from it. `tune` chooses among the values in the last column, and of deep "
-        "methods the learning rate and the decay of weights besides. BibTeX: `python run_all.py cite NAME`. To add a "
-        "method: [add-a-method.md](add-a-method.md).",
+        f"methods the learning rate and the decay of weights besides. BibTeX: `{SCRIPT} cite NAME`. To add a method: "
+        "[add-a-method.md](add-a-method.md).",
         _table(COLUMNS, map(_row, sorted_cards)),
     ]
     for family in order:

@@ -10,12 +10,12 @@ import argparse
 import json
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmark.commands.bars import shown_progress
 from benchmark.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,20 +23,7 @@ if TYPE_CHECKING:
     from benchmark.execution.options import Options
     from benchmark.execution.tuned_settings import TunedSettings
 
-PROGRAMS = ("run_all.py", "hashbench")
 BITS = (16, 32, 48, 64)  # the paper's
-
-
-def program() -> str:
-    """The name we were called by."""
-    name = os.path.basename(sys.argv[0]) if sys.argv else ""
-    return name if name in PROGRAMS else PROGRAMS[0]
-
-
-def typed(words: Sequence[str]) -> str:
-    """The command line that says this again."""
-    start = program()
-    return shlex.join([*(["python"] if start.endswith(".py") else []), start, *words])
 
 
 def number_from(least: int) -> Callable[[str], int]:
@@ -140,7 +127,7 @@ def add_grid(parser: argparse.ArgumentParser) -> None:
         "--profile",
         default=None,
         metavar="NAME|FILE",
-        help="training set-up: quick, paper, or a TOML file (default: quick without a GPU)",
+        help="training set-up: quick, cpu, paper, or a TOML file (default: quick without a GPU)",
     )
     parser.add_argument(
         "--set",
@@ -273,6 +260,7 @@ def method_words(args: argparse.Namespace) -> list[str]:
     return method_names(args.methods or (["paper"] if args.bits else []))
 
 
+@shown_progress()  # files are hashed
 def dataset_choices(args: argparse.Namespace, specs: Sequence[str], check: bool = True) -> list[DatasetChoice]:
     """The data sets that the arguments name."""
     from benchmark.execution.grid import choose_datasets
@@ -289,6 +277,7 @@ def dataset_choices(args: argparse.Namespace, specs: Sequence[str], check: bool 
     )
 
 
+@shown_progress()
 def grid_of(args: argparse.Namespace) -> Grid:
     """The grid that the arguments describe."""
     from benchmark.execution.grid import make_grid
@@ -328,7 +317,8 @@ def options_of(args: argparse.Namespace) -> Options:
     from benchmark.execution.options import Options, visible_gpus
 
     limits = (args.jobs, args.threads, args.timeout, args.memory)
-    return Options(*limits, visible_gpus(), args.allow_overlap, args.dask, getattr(args, "keep_models", False))
+    kept = getattr(args, "keep_models", False), getattr(args, "log", None)
+    return Options(*limits, visible_gpus(), args.allow_overlap, args.dask, *kept)
 
 
 def _sweep(given: Sequence[Sequence[str]] | None) -> tuple[str, str, list[Any]] | None:

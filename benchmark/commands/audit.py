@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from benchmark.commands import arguments
 from benchmark.commands.bars import shown_progress
-from benchmark.contracts import Split
+from benchmark.contracts import HashDataset, Split
+from benchmark.data.list_splits import ListSplits
+from benchmark.errors import UsageError
 from benchmark.guard import missing
 from benchmark.registry import get_method
+
+if TYPE_CHECKING:
+    from benchmark.execution.grid import DatasetChoice
 
 HELP = "sizes, faults and skew of data sets"
 
@@ -28,15 +34,38 @@ def run(args: argparse.Namespace) -> int:
     code = 0
     for choice in arguments.dataset_choices(args, arguments.chosen_names(args), check=False):
         with shown_progress():
+            refused = _refused(choice)
             splits = choice.load()
             found = audit(splits, choice.dataset.map_cutoff, args.allow_overlap)
             revision = choice.dataset.revision
         print(f"{choice.label} (revision {revision[:12]})")
         print(audit_text(found))
-        for line in declined_lines(args, splits.train):
+        for line in [*refused, *declined_lines(args, splits.train)]:
             print(line)
         code = max(code, int(bool(found.errors)))
     return code
+
+
+def _refused(choice: DatasetChoice) -> list[str]:
+    """What a run would refuse is an error here too, but where there are only lists: they can be audited alone."""
+    from benchmark.execution.grid import faults_of_plugins
+
+    try:
+        with faults_of_plugins(choice.spec, choice.data_root):
+            choice.dataset.check()
+    except UsageError as error:
+        if not _lists_alone(choice.dataset):
+            raise
+        return [f"  refused by a run: {error}"]
+    return []
+
+
+def _lists_alone(dataset: HashDataset) -> bool:
+    """Whether none of the images that its lists name is there, or no database is listed."""
+    splits = getattr(dataset, "splits", None)
+    if not isinstance(splits, ListSplits):
+        return False
+    return bool(splits.database_missing) or not any(path for paths in splits.paths.values() for path in paths)
 
 
 def declined_lines(args: argparse.Namespace, train: Split) -> Iterator[str]:

@@ -15,7 +15,7 @@ import math
 import os
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 HELP = "run the conformance checks on a plugin file: its methods and data sets"
 CHECKS: Mapping[str, Any] = {"method": METHOD_CHECKS, "dataset": DATASET_CHECKS}
+ANY = "*"  # stands for every data set of the file
 POLL_SECONDS = 0.1
 TAIL = 10  # lines of a plugin's own output that are shown when it breaks a promise
 
@@ -50,7 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_data_root(parser, "for a data set: the folder of its data (default: HASHBENCH_DATA)")
     parser.add_argument("--argument", metavar="PATH", help="for a data set: what stands behind the colon of its name")
     parser.add_argument(
-        "--option", action="append", default=[], metavar="NAME=VALUE", help="for a data set: one of its parameters"
+        "--option",
+        action="append",
+        default=[],
+        metavar="[DATASET.]NAME=VALUE",
+        help="for a data set: one of its parameters",
     )
     parser.add_argument(
         "--timeout", type=_seconds, default=300.0, metavar="SECONDS", help="give up on each after so long (300)"
@@ -96,7 +101,7 @@ class CheckRequest:
     target: str
     argument: str | None = None
     data_root: Path | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # data set -> option -> value
     environment: Mapping[str, str] = field(default_factory=dict)  # processes are forked from a server with its own
     plugin: Plugin | None = None
     rows: Path | None = None  # where each row is written as soon as it is known
@@ -104,9 +109,6 @@ class CheckRequest:
 
 def _request(args: argparse.Namespace) -> CheckRequest:
     """The words, examined: whatever can be said without running the plugin is said here."""
-    if any("=" not in word or "." in word.partition("=")[0] for word in args.option):
-        raise UsageError(f"--option {' '.join(args.option)}: expected NAME=VALUE")
-    options = assignments([f"dataset.{word}" for word in args.option], "DATASET").get("dataset", {})
     if args.data_root is not None and not args.data_root.is_dir():
         raise UsageError(f"data root {args.data_root} is not a folder; give the folder that holds the data set")
     root = None if args.data_root is None else args.data_root.resolve()
@@ -117,7 +119,21 @@ def _request(args: argparse.Namespace) -> CheckRequest:
     if named and given and (name not in datasets.names() or takes_path(name)):  # checks run in a folder of their own
         target = f"{name}:{Path(given).resolve()}"
     environment = {name: value for name, value in os.environ.items() if name.startswith("HASHBENCH_")}
-    return CheckRequest(None if named else _source(path), target, argument, root, options, environment)
+    return CheckRequest(None if named else _source(path), target, argument, root, _options(args.option), environment)
+
+
+def _options(words: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Data set -> option -> value; under ANY what was said of none by name."""
+    full = [word if "." in word.partition("=")[0] else f"{ANY}.{word}" for word in words]
+    for word, whole in zip(words, full, strict=True):
+        owner, _, name = whole.partition("=")[0].rpartition(".")
+        if "=" not in word or not owner or not name:
+            raise UsageError(f"--option {word}: expected NAME=VALUE or DATASET.NAME=VALUE")
+    found = assignments(full, "DATASET")
+    for owner, own in found.items():
+        for name in set(own) & set(found.get(ANY, {})) if owner != ANY else ():
+            raise UsageError(f"--option {owner}.{name}: {name} is given twice; leave one of them out")
+    return found
 
 
 def _is_name(target: str) -> bool:
@@ -211,10 +227,22 @@ def _refuse_unused(request: CheckRequest, found: list[tuple[str, str, str]]) -> 
     for flag, value in (("--argument", request.argument), ("--option", request.options)):
         if value and not classes:
             raise UsageError(f"{flag} is for data sets, but {request.target} has none")
-    for name in request.options:
-        known = sorted({parameter for cls in classes for parameter in (*cls.info.parameters, *OPTIONS)})
-        if name not in known:
-            raise UsageError(f"--option {name}: no such parameter; known: {', '.join(known)}")
+    for owner, own in request.options.items():
+        meant = [cls for cls in classes if owner in _owners(request, cls)]
+        if not meant:
+            there = ", ".join(cls.info.name for cls in classes)
+            raise UsageError(
+                f"--option {owner}.{next(iter(own))}: '{owner}' is not checked; {request.target} has {there}"
+            )
+        known = sorted({parameter for cls in meant for parameter in (*cls.info.parameters, *OPTIONS)})
+        for name in set(own) - set(known):
+            said = name if owner == ANY else f"{owner}.{name}"
+            raise UsageError(f"--option {said}: no such parameter; known: {', '.join(known)}")
+
+
+def _owners(request: CheckRequest, cls: Any) -> tuple[str, ...]:
+    """Who options of this data set may be said to be of: anybody, itself, and the word whose stand-in it is."""
+    return ANY, cls.info.name, request.target.partition(":")[0]
 
 
 def _refuse_missing_data(recipe: Recipe) -> None:
@@ -230,7 +258,8 @@ def _refuse_missing_data(recipe: Recipe) -> None:
 def _recipe(request: CheckRequest, name: str) -> tuple[Any, str | None, Path | None, dict[str, Any]]:
     """Of one data set: what to build, its argument, the data root, and those of the options that it knows."""
     cls = datasets.get(name.partition(":")[0])
-    options = {key: value for key, value in request.options.items() if key in (*cls.info.parameters, *OPTIONS)}
+    given = {key: value for owner in _owners(request, cls) for key, value in request.options.get(owner, {}).items()}
+    options = {key: value for key, value in given.items() if key in (*cls.info.parameters, *OPTIONS)}
     argument = request.argument if cls.info.takes or request.file is None else None
     return (cls if request.file else name), argument, request.data_root, options
 

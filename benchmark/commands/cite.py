@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import difflib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import benchmark
-from benchmark.cards.bibtex import Citation, references, separated
-from benchmark.cards.card import citations
+from benchmark.cards.bibtex import references
+from benchmark.cards.card import citations, suite_citation
 from benchmark.commands import arguments
 from benchmark.errors import UsageError
 from benchmark.registry import datasets, methods
@@ -35,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("cite: names and --results contradict each other; give one of them")
     names = args.names or [ITSELF, *(_used(args) if args.results else [*methods.names(), *datasets.names()])]
     plugins = [one for name in names if name != ITSELF for one in _plugins(name)]
-    found = [itself()] if ITSELF in names else []
+    found = [suite_citation()] if ITSELF in names else []
     found += [entry for plugin in plugins for entry in citations(plugin)]
     print(references(found), end="")
     for line in _missing([plugin for plugin in plugins if not citations(plugin)]):
@@ -58,12 +56,6 @@ def _used(args: argparse.Namespace) -> list[str]:
     return [name for name in names if name in known]
 
 
-def itself() -> Citation:
-    """This suite, in this version."""
-    entry = separated(benchmark.__doc__ or "", ITSELF)[1][0]
-    return dataclasses.replace(entry, fields={**entry.fields, "note": f"Version {benchmark.__version__}"})
-
-
 def _plugins(name: str) -> Sequence[Any]:
     """The classes that a name stands for."""
     from benchmark.execution.grid import method_names
@@ -75,7 +67,11 @@ def _plugins(name: str) -> Sequence[Any]:
         return [datasets.get(name)]
     known = sorted({*words, *datasets.names(), ITSELF})
     close = difflib.get_close_matches(name.lower(), known, n=3)
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {', '.join(known)}"
+    hint = (
+        f"did you mean {' or '.join(map(repr, close))}?"
+        if close
+        else f"known: {', '.join(known)}; one in a file: --plugin FILE"
+    )
     raise UsageError(f"cite: '{name}' is neither a method nor a data set: {hint}")
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
 from benchmark.commands import arguments
-from benchmark.commands.bars import shown_progress
+from benchmark.commands.bars import going_on, shown_progress
 
 HELP = "codes of your images, or features, by a model that was kept"
 SHOWN = 10  # broken images that are named on the screen; all are in a file
@@ -26,22 +27,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from benchmark.execution.encoding import beside, check_target, encode_to
-    from benchmark.execution.model import find_model
+    from benchmark.execution.cell_names import label_of
+    from benchmark.execution.encoding import beside, check_length, check_target, encode_to
+    from benchmark.execution.model import find_record, read_model
     from benchmark.execution.model_inputs import inputs_at
     from benchmark.execution.store import Store
 
     arguments.check_results(args)
+    check_target(args.out, args.force)
     arguments.load_plugins(args)
-    model = find_model(args.cell, Store(args.results), stale=args.stale)
-    check_target(args.out, model.bits, args.force)
+    store = Store(args.results)
+    record = find_record(args.cell, store)
+    check_length(args.out, record.cell["bits"])
+    print(f"reading the model of '{label_of(record)}'", flush=True)  # torch alone takes seconds
+    model = read_model(record, store, stale=args.stale)
     with shown_progress():
         given = inputs_at(args.images)
-        found = encode_to(model, given, args.out)
-    if found.begun_anew:
-        print(f"note: {found.begun_anew}, so it was begun anew")
-    if found.resumed:
-        print(f"note: {found.resumed:,} of {len(given):,} rows had been encoded before")
+    with shown_progress(), going_on(args):
+        found = encode_to(model, given, args.out, partial(print, flush=True))
     names = f", their names in {beside(args.out, 'names')}" if found.rows else ""
     print(f"{found.rows:,} codes of {model.bits} bits by '{model.label}' in {args.out}{names}")
     for told in [*found.faults.values()][:SHOWN]:

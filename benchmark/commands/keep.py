@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from benchmark.commands import arguments
 from benchmark.commands.run import run_todo
+from benchmark.execution.record import Record
+from benchmark.execution.store import Damaged, Store
 
 HELP = "run done cells once more and keep their models"
 
@@ -23,13 +25,12 @@ def run(args: argparse.Namespace) -> int:
     from benchmark.execution.cell_names import label_of
     from benchmark.execution.model import find_record
     from benchmark.execution.recorded_cell import planned_again
-    from benchmark.execution.store import Store
 
     arguments.check_results(args)
     arguments.load_plugins(args)
     options, store = arguments.options_of(args), Store(args.results)
     records = {record.key: record for record in (find_record(text, store) for text in args.cells)}
-    wanted = [record for record in records.values() if not store.has_model(record)]
+    wanted = [record for record in records.values() if not _can_be_read(record, store)]
     todo = [replace(planned_again(record, store), state="unkept") for record in wanted]
     code = run_todo(args, store, options, todo)
     for key in records:
@@ -39,3 +40,14 @@ def run(args: argparse.Namespace) -> int:
             print(f"{label_of(found)}: {file}, {arguments.size_words(found.model['bytes'])}")
     kept = [found for found in map(store.read, records) if found is not None and store.has_model(found)]
     return code or int(len(kept) < len(records))
+
+
+def _can_be_read(record: Record, store: Store) -> bool:
+    """Whether its model is there and sound: a damaged one is kept again."""
+    from benchmark.execution.model import check_model
+
+    try:
+        check_model(record, store)
+    except Damaged:
+        return False
+    return True

@@ -1,42 +1,68 @@
-"""`run_all.py list [METHOD]`: the methods and data sets there are, or the card of one method; cards as Markdown."""
+"""`run_all.py list [NAME]`: the methods and data sets there are, or the card of one; cards of methods as Markdown."""
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmark.cards.card import Card, card, cards_page
+from benchmark.cards.card import Card, about_dataset, card, cards_page, citations
 from benchmark.commands import arguments
-from benchmark.contracts import MethodInfo
+from benchmark.contracts import DatasetInfo, MethodInfo
+from benchmark.errors import UsageError
+from benchmark.program import typed
 from benchmark.registry import datasets, get_method, methods
+from benchmark.unseen import OPTIONS
 
-HELP = "methods and data sets, or the card of one method: paper, formula, parameters"
+HELP = "methods and data sets, or the card of one: paper, formula, parameters; protocol, options"
 WIDEST = 120
 WHOLE: Any = {"break_long_words": False, "break_on_hyphens": False}  # a path or a formula is not cut
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("method", nargs="?", metavar="METHOD", help="tell all about this one")
-    told = "write the cards of all methods, or of METHOD, to this file instead (docs/methods.md is made so)"
+    parser.add_argument("name", nargs="?", metavar="NAME", help="tell all about this method or data set")
+    told = "write the cards of all methods, or of one, to this file instead (docs/methods.md is made so)"
     parser.add_argument("--markdown", type=Path, metavar="FILE", help=told)
     arguments.add_plugin(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     arguments.load_plugins(args)
-    chosen = [*methods] if args.method is None else [get_method(args.method)]
+    chosen = [*methods] if args.name is None else [_named(args.name)]
     if args.markdown is not None:
-        cards = [card(cls) for cls in chosen]
-        args.markdown.write_text(cards_page(cards, args.markdown.resolve().parent), encoding="utf-8")
-        print(f"{len(cards)} {'card' if len(cards) == 1 else 'cards'} in {args.markdown}")
+        _write_cards(args.markdown, chosen)
         return 0
-    for line in _everything() if args.method is None else _one(card(chosen[0])):
+    for line in _everything() if args.name is None else _one(chosen[0], args.plugin):
         print(line)
     return 0
+
+
+def _named(word: str) -> Any:
+    """The class of a method or a data set; a method where both are called so."""
+    name = word.partition(":")[0]
+    if word in methods.names_unloaded() or word in methods.names():
+        return get_method(word)
+    if name in datasets.names():
+        return datasets.get(name)
+    close = difflib.get_close_matches(word.lower(), [*methods.names(), *datasets.names()], n=1)
+    if close and close[0] in datasets.names():
+        raise UsageError(f"list: '{word}' is neither a method nor a data set: did you mean '{close[0]}'?")
+    return get_method(word)  # says what there is
+
+
+def _write_cards(file: Path, chosen: Sequence[Any]) -> None:
+    for cls in chosen:
+        if isinstance(cls.info, DatasetInfo):
+            raise UsageError(
+                f"list --markdown: '{cls.info.name}' is a data set; name a method, or none for all methods"
+            )
+    cards = [card(cls) for cls in chosen]
+    file.write_text(cards_page(cards, file.resolve().parent), encoding="utf-8")
+    print(f"{len(cards)} {'card' if len(cards) == 1 else 'cards'} in {file}")
 
 
 def _everything() -> list[str]:
@@ -60,7 +86,16 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-def _one(told: Card) -> list[str]:
+def _one(cls: Any, plugins: Sequence[str]) -> list[str]:
+    """All about a method or a data set, and the commands that tell more; `plugins` are the files that were given."""
+    info = cls.info
+    own = [file for file in plugins if Path(file).resolve() == info.source]
+    named = [info.name, *(["--plugin", *own] if own else [])]
+    lines = _dataset(cls, named) if isinstance(info, DatasetInfo) else _method(card(cls))
+    return lines + ([f"to cite it: {typed(['cite', *named])}"] if citations(cls) else [])
+
+
+def _method(told: Card) -> list[str]:
     """What a method is, and what --set and --sweep can change of it."""
     info = told.info
     lines = [f"{info.name}: {info.title}, {info.family}, on {info.input}, needs {info.needs}"]
@@ -71,8 +106,25 @@ def _one(told: Card) -> list[str]:
     lines += ["differs from the original", *_indented([told.differs])] if told.differs else []
     lines.append(f"parameters (--set {info.name}.NAME=VALUE)" if info.parameters else "no parameters")
     lines += [f"  {line}" for name in info.parameters for line in _parameter(info, name)]
-    lines += _trained(info) if info.takes_training else []
-    return lines + ([f"to cite it: cite {info.name}"] if told.citations else [])
+    return lines + (_trained(info) if info.takes_training else [])
+
+
+def _dataset(cls: Any, named: Sequence[str]) -> list[str]:
+    """What a data set is, and what --option can change of it; what only its files tell is for `audit`."""
+    info: DatasetInfo = cls.info
+    spec = f"{info.name}:{info.takes}" if info.takes else info.name
+    stand_in = f"; without --data-root, {info.stand_in} stands in" if info.stand_in else ""
+    protocol, k = (getattr(cls, name, None) for name in ("protocol", "map_cutoff"))
+    lines = [f"{spec}: {info.title}, a data set{stand_in}"]
+    lines += _indented(entry.sentence() for entry in citations(cls))
+    lines += _indented([f"protocol: {protocol}" if isinstance(protocol, str) else ""])
+    lines += _indented([f"MAP@{k or 'all'}" if isinstance(k, int) else ""])
+    lines += _indented([f"defined in {info.source}" if info.source else ""])
+    lines += ["notes", *_indented(about_dataset(cls))] if about_dataset(cls) else []
+    lines.append(f"options (--option {info.name}.NAME=VALUE)")
+    lines += [f"  {name} = {default!r}" for name, default in info.parameters.items()]
+    lines.append(f"  {', '.join(OPTIONS)}: of every data set, classes held out of training")
+    return [*lines, f"its rows and labels: {typed(['audit', spec, *named[1:]])}"]
 
 
 def _indented(paragraphs: Iterable[str]) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import os
 import sys
 import traceback
@@ -18,14 +19,15 @@ from typing import Any
 from benchmark import __version__
 from benchmark.commands import (
     add_codes,
-    arguments,
     audit,
     check,
     cite,
     compare,
+    config_file,
     encode,
     keep,
     list,
+    merge,
     prepare,
     prune,
     report,
@@ -38,6 +40,7 @@ from benchmark.commands import (
     why,
 )
 from benchmark.errors import InvalidCodes, UsageError
+from benchmark.program import program, typed
 
 COMMANDS: dict[str, Any] = {
     "run": run,
@@ -54,6 +57,7 @@ COMMANDS: dict[str, Any] = {
     "serve": serve,
     "prepare": prepare,
     "compare": compare,
+    "merge": merge,
     "tune": tune,
     "keep": keep,
     "encode": encode,
@@ -69,19 +73,20 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Entry point of run_all.py and of the `hashbench` script."""
+    """Entry point of the script `hashbench`, of run_all.py and of `python -m benchmark`."""
     words = [*(sys.argv[1:] if words is None else words)]
     _show_any_name()
     try:
-        full = _with_default_action(words)
+        _check_system()
+        full = _with_file(_with_default_action(words))
         parsed, strange = build_parser(full[0]).parse_known_args(full)
         if strange:
             parsed.parser.error(f"unrecognized arguments: {' '.join(strange)}")
         parsed.words = words
         with _warnings_in_a_line():
             return int(parsed.handler(parsed))
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+    except KeyboardInterrupt as stop:  # what is kept, and how to go on, where a command says so
+        print("; ".join(["interrupted", *map(str, stop.args)]), file=sys.stderr)
         return 130
     except BrokenPipeError:  # `run_all.py list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -92,8 +97,14 @@ def main(words: Sequence[str] | None = None) -> int:
     except Exception:
         traceback.print_exc()
         told = "please report it with the lines above and these words"
-        print(f"this is a bug of hashbench {__version__}: {told}: {one_line(arguments.typed(words))}", file=sys.stderr)
+        print(f"this is a bug of hashbench {__version__}: {told}: {one_line(typed(words))}", file=sys.stderr)
         return 1
+
+
+def _check_system() -> None:
+    """Cells are forked and locked in ways of Unix; the evaluator from Python runs anywhere."""
+    if sys.platform == "win32":
+        raise UsageError("hashbench runs cells on Linux and macOS; on Windows run it in WSL, which is Linux")
 
 
 def _sentence(error: BaseException) -> str:
@@ -136,13 +147,32 @@ def _with_default_action(words: Sequence[str]) -> Sequence[str]:
         return ["check", *words[1:]]
     if words and (words[0] in COMMANDS or words[0] in ("-h", "--help", "--version")):
         return words
+    if words and not words[0].startswith("-"):  # no flag of a run either
+        raise UsageError(_no_command(words[0]))
     return ["run", *words]
+
+
+def _no_command(word: str) -> str:
+    close = difflib.get_close_matches(word.lower(), COMMANDS, n=1)
+    hint = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(COMMANDS)}; a run begins with a flag"
+    return f"unknown command '{word}': {hint}"
+
+
+def _with_file(words: Sequence[str]) -> Sequence[str]:
+    """What the file of `--config` says, as words."""
+    command, *rest = words
+    if command not in COMMANDS or not any(word.startswith(config_file.FLAG[:3]) for word in rest):
+        return words
+    own, of_a_run = Parser(prog=command), Parser(prog="run")
+    COMMANDS[command].add_arguments(own)
+    run.add_arguments(of_a_run)
+    return [command, *config_file.with_config(rest, own, of_a_run)]
 
 
 def build_parser(chosen_command: str) -> Parser:
     """The parser, with the arguments of the chosen command only."""
     about = "Benchmark hashing methods. Without a command: run the grid."
-    parser = Parser(prog=arguments.program(), description=about)
+    parser = Parser(prog=program(), description=about)
     parser.add_argument("--version", action="version", version=f"hashbench {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
     for name, module in COMMANDS.items():

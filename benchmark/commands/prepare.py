@@ -19,11 +19,12 @@ from benchmark.data.audit import audit, audit_text
 from benchmark.data.cache import cache_dir
 from benchmark.data.data_root import PUBLISHED, Piece
 from benchmark.data.drawn_lists import CLASS_NAMES, MANIFEST
-from benchmark.data.feature_cache import FeatureSource, extract, feature_folder
+from benchmark.data.feature_cache import FeatureSource, feature_folder
 from benchmark.data.hashing import file_hash
 from benchmark.data.list_files import read_list
 from benchmark.errors import UsageError
 from benchmark.execution.grid import DatasetChoice
+from benchmark.execution.told_features import extract_told
 from benchmark.registry import get_method
 
 HELP = "say what a data set lacks, build its lists and features"
@@ -135,6 +136,6 @@ def _copy_lists(files: dict[str, Path], target: Path) -> None:
 
 def _features(choice: DatasetChoice, splits: Splits) -> None:
     source = FeatureSource(str(choice.backbone), choice.weights, partial=choice.partial_weights)
-    extract(choice.dataset, splits, source)
+    extract_told(choice.dataset, splits, source)
     folder = feature_folder(choice.dataset, splits, source)
     print(f"  features {source.backbone}: {folder.relative_to(cache_dir())} in the cache {cache_dir()}")

@@ -17,7 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--models", action="store_true", help="fitted methods; records and codes stay")
     parser.add_argument("--stale", action="store_true", help="records that a run today would not make")
     parser.add_argument("--failed", action="store_true", help="records of cells that failed")
-    parser.add_argument("--caches", action="store_true", help="tables of features in the cache (HASHBENCH_CACHE)")
+    parser.add_argument(
+        "--caches", action="store_true", help="features, and codes of searched folders, in the cache (HASHBENCH_CACHE)"
+    )
     parser.add_argument("--older-than", type=age, metavar="AGE", help="only what is older, e.g. 30d or 12h")
     told = "only as much, the oldest first, as brings these kinds under a size, e.g. 2G"
     parser.add_argument("--keep-under", type=arguments.size_in_bytes, metavar="SIZE", help=told)

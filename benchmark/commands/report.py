@@ -7,12 +7,16 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from benchmark.commands import arguments
+from benchmark.commands.bars import shown_progress
+from benchmark.commands.config_file import add_config
 from benchmark.errors import UsageError
 
 HELP = "rebuild tables and figures from results, without training"
+CONFINING = ("datasets", "methods", "bits", "seeds", "profile")  # flags that leave results out
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_config(parser)
     arguments.add_results(parser)
     arguments.add_reports(parser)
     arguments.add_data(parser)
@@ -25,7 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seeds", nargs="+", type=arguments.number_from(0), default=[], metavar="S", help="only these seeds"
     )
+    parser.add_argument("--profile", nargs="+", default=[], metavar="NAME", help="only these training set-ups")
+    in_front = "whom strips, t-SNE and retrieved images show (default: the paper's pair, else the two leaders)"
+    parser.add_argument("--highlight", nargs="+", default=[], metavar="NAME", help=in_front)
     parser.add_argument("--force", action="store_true", help="draw everything again, changed or not")
+    told = "write leaderboard.html instead: one page over all records, to filter, each with the command that reruns it"
+    parser.add_argument("--leaderboard", action="store_true", help=told)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,7 +44,9 @@ def run(args: argparse.Namespace) -> int:
     arguments.load_plugins(args)
     arguments.check_results(args)
     store = Store(args.results)
-    confined = any((args.datasets, args.methods, args.bits, args.seeds))
+    if args.leaderboard:
+        return _write_leaderboard(args, store)
+    confined = any(getattr(args, name) for name in CONFINING)
     records = read_records(store)[0] if confined else []
     choices = arguments.dataset_choices(args, args.datasets)
     datasets = [choice.dataset for choice in choices]
@@ -44,12 +55,24 @@ def run(args: argparse.Namespace) -> int:
         "methods": _method_names(args.methods, {record.cell["method"] for record in records}),
         "bits": args.bits,
         "seeds": args.seeds,
+        "profiles": args.profile,
     }
     only = {name: wanted for name, wanted in only.items() if wanted}
     if confined and not selected(records, only):
-        flags = ", ".join(f"--{name}" for name in ("datasets", "methods", "bits", "seeds") if getattr(args, name))
+        flags = ", ".join(f"--{name}" for name in CONFINING if getattr(args, name))
         raise UsageError(f"report: no result in {args.results} has these {flags}; leave some out, or run them first")
-    write_report(args, store, datasets, only=only)
+    write_report(args, store, datasets, only=only, highlight=args.highlight)
+    return 0
+
+
+def _write_leaderboard(args: argparse.Namespace, store: Any) -> int:
+    from benchmark.execution.places import check_writable
+    from benchmark.execution.plan import stale_keys
+    from benchmark.report.leaderboard import write_leaderboard
+
+    out = args.reports / args.name
+    check_writable("--reports", out, "folder")
+    print(f"leaderboard: {write_leaderboard(store, out, stale_keys(store))}")
     return 0
 
 
@@ -67,6 +90,7 @@ def write_report(
     datasets: Sequence[Any],
     planned: Sequence[Any] = (),
     only: Mapping[str, Collection[Any]] | None = None,
+    highlight: Sequence[str] = (),
 ) -> None:
     """Render the results and say where; `datasets` are those whose images may be shown, `planned` the run's cells."""
     from benchmark.execution.plan import stale_keys
@@ -74,7 +98,8 @@ def write_report(
 
     out, stale = args.reports / args.name, stale_keys(store, planned)
     try:
-        page = render(store, out, force=args.force, stale=stale, datasets=datasets, only=only)
+        with shown_progress():
+            page = render(store, out, force=args.force, stale=stale, datasets=datasets, only=only, highlight=highlight)
     except OSError as error:
         raise UsageError(
             f"report: {out} cannot be written: {error.strerror or error}; give another --reports"

@@ -10,8 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from benchmark.commands import arguments
+from benchmark.commands.config_file import add_config
 from benchmark.commands.report import write_report
 from benchmark.commands.tune import tune
+from benchmark.program import typed
 
 if TYPE_CHECKING:
     from benchmark.execution.options import Options
@@ -22,6 +24,7 @@ HELP = "run the grid (the default)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_config(parser)
     arguments.add_grid(parser)
     arguments.add_data(parser)
     arguments.add_results(parser)
@@ -34,6 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-report", action="store_true", help="write no report at the end")
     parser.add_argument(
         "--keep-models", action="store_true", help="keep the fitted methods too; done cells without one run again"
+    )
+    parser.add_argument(
+        "--log", metavar="tensorboard:DIR", help="write the curves of each training there, as its cell ends"
     )
     again = parser.add_mutually_exclusive_group()
     again.add_argument("--force", action="store_true", help="run all cells again, done or not")
@@ -49,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     options = arguments.options_of(args)
     grid, store = arguments.grid_of(args), Store(args.results)
     if args.tune and not args.dry_run:
-        code = tune(args, grid, tuple(grid.known))
+        code = tune(args, grid.by_one_seed(), tuple(grid.known))
         if code == 130:
             return code
         grid = replace(grid, known=arguments.known_settings(args))
@@ -131,9 +137,9 @@ def run_todo(
     for problem in summary.problems:
         print(f"problem: {problem}", file=sys.stderr)
     if summary.gave_up:
-        print(f"{summary.gave_up}; to go on: {arguments.typed(args.words)}", file=sys.stderr)
+        print(f"{summary.gave_up}; to go on: {typed(args.words)}", file=sys.stderr)
         return 1
     if summary.interrupted:
-        print(f"interrupted; to go on: {arguments.typed(args.words)}", file=sys.stderr)
+        print(f"interrupted; to go on: {typed(args.words)}", file=sys.stderr)
         return 130
     return int(summary.failed > 0)

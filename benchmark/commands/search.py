@@ -6,13 +6,14 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from benchmark.commands import arguments
-from benchmark.commands.bars import shown_progress
+from benchmark.commands.bars import going_on, shown_progress
 from benchmark.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,9 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--top", type=arguments.number_from(1), default=10, metavar="N", help="so many (default: 10)")
     how.add_argument("--radius", type=arguments.number_from(0), metavar="R", help="all that differ in R bits or fewer")
-    parser.add_argument(
-        "--out", type=Path, default=Path("search.html"), metavar="FILE", help="page (default: search.html)"
-    )
+    told = "page, replaced where there is one (default: search.html)"
+    parser.add_argument("--out", type=Path, default=Path("search.html"), metavar="FILE", help=told)
     arguments.add_results(parser)
     arguments.add_plugin(parser)
 
@@ -45,7 +45,7 @@ def add_database(parser: argparse.ArgumentParser) -> None:
     """Where to search, and how; `serve` takes the same."""
     from benchmark.search import KINDS
 
-    what = "folder of images, file of codes (.npz, .npy), or 'codes': what the cell itself was scored on"
+    what = "folder of images, file of codes as `encode` writes it, or 'codes': what the cell itself was scored on"
     parser.add_argument("--database", required=True, metavar="DIR|FILE|codes", help=what)
     parser.add_argument("--images", type=Path, metavar="DIR", help="where the pictures of a file of codes are")
     parser.add_argument("--index", choices=KINDS, default="scan", help="all of them exact (default: scan)")
@@ -64,30 +64,37 @@ def run(args: argparse.Namespace) -> int:
     check_writable("--out", args.out)
     store = Store(args.results)
     record = find_record(args.cell, store)
+    print_kind([record], args.database)
     model = read_model(record, store, stale=args.stale)
     code = _encoded_query(args.query, model)
-    with shown_progress():
+    with shown_progress(), going_on(args):
         database = open_database(args.database, model, record, store, args.images)
         index = open_index(database.packed, model.bits, args.index)
     start = time.perf_counter()
     found = index.top(code, args.top) if args.radius is None else index.within(code, args.radius)
     seconds = time.perf_counter() - start
-    print_notes(database, record)
+    print_notes(database.told)
     wanted = f"the {args.top} nearest" if args.radius is None else f"all within {args.radius} bits"
     about = f"{wanted} of {len(database):,} in {database.name}, {1000 * seconds:.2f} ms by {args.index}"
     _show(args, model.label, about, found, database)
     return 0
 
 
-def print_notes(database: ImageDatabase, record: Record) -> None:
-    """What the user should know of a database, and of a model that meets pictures of another kind in it."""
-    if record.miniature and database.name != record.cell["dataset"]:
+def print_kind(records: Sequence[Record], database: str) -> None:
+    """That models of miniatures are to meet pictures of another kind: said before these are encoded."""
+    from benchmark.execution.image_database import means_own
+
+    if any(record.miniature for record in records) and not means_own(database):
         told = "this model has learned from a miniature, drawn digits"
         print(f"note: {told}; for pictures like yours: --datasets folder:DIR, or --data-root DIR", file=sys.stderr)
-    for line in database.told[:SHOWN]:
+
+
+def print_notes(told: Sequence[str]) -> None:
+    """What the user should know of a database."""
+    for line in told[:SHOWN]:
         print(f"note: {line}", file=sys.stderr)
-    if len(database.told) > SHOWN:
-        print(f"note: and {len(database.told) - SHOWN:,} more of the kind", file=sys.stderr)
+    if len(told) > SHOWN:
+        print(f"note: and {len(told) - SHOWN:,} more of the kind", file=sys.stderr)
 
 
 def _encoded_query(path: Path, model: Model) -> np.ndarray:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import secrets
+import sys
 import tempfile
 import threading
 import time
@@ -22,13 +23,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmark.commands import arguments
-from benchmark.commands.bars import shown_progress
-from benchmark.commands.search import add_database, found_items, print_notes
+from benchmark.commands.bars import going_on, shown_progress
+from benchmark.commands.search import add_database, found_items, print_kind, print_notes
 from benchmark.errors import UsageError
 
 if TYPE_CHECKING:
     from benchmark.execution.image_database import ImageDatabase
     from benchmark.execution.model import Model
+    from benchmark.execution.record import Record
     from benchmark.execution.store import Store
     from benchmark.search import Index
 
@@ -49,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from benchmark.execution.runner import stopping_on_signals
     from benchmark.execution.store import Store
 
     if len(args.cells) > MOST_CELLS:
@@ -57,13 +60,14 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--port {args.port}: expected 0 to {2**16 - 1}")
     arguments.check_results(args)
     arguments.load_plugins(args)
-    searched = [searched_cell(cell, args, Store(args.results)) for cell in args.cells]
-    with make_server(searched, args.top, args.port) as server:
+    searched = searched_cells(args, Store(args.results))
+    stop = threading.Event()
+    with stopping_on_signals(stop), make_server(searched, args.top, args.port) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         print(f"http://{HOST}:{server.server_port}/ (Ctrl-C ends it)", flush=True)
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            print("ended")
+        stop.wait()
+        server.shutdown()
+    print("ended")
     return 0
 
 
@@ -90,20 +94,30 @@ class SearchedCell:
         return list_html(FoundList(self.model.label, about, found_items(found, self.database)))
 
 
-def searched_cell(cell: str, args: argparse.Namespace, store: Store) -> SearchedCell:
+def searched_cells(args: argparse.Namespace, store: Store) -> list[SearchedCell]:
+    """All of them; what is to be said of pictures and database is said once."""
+    from benchmark.execution.model import find_record
+
+    records = [find_record(cell, store) for cell in args.cells]
+    print_kind(records, args.database)
+    searched = [_searched_cell(record, args, store) for record in records]
+    print_notes(list(dict.fromkeys(line for one in searched for line in one.database.told)))
+    return searched
+
+
+def _searched_cell(record: Record, args: argparse.Namespace, store: Store) -> SearchedCell:
     from benchmark.execution.image_database import open_database
-    from benchmark.execution.model import find_record, read_model
+    from benchmark.execution.model import read_model
     from benchmark.search import open_index
 
-    record = find_record(cell, store)
     model = read_model(record, store, stale=args.stale)
     if not model.takes_images:
         raise UsageError(f"'{model.label}' takes features, not pictures; name a cell of a data set of images")
     with shown_progress():
-        database = open_database(args.database, model, record, store, args.images)
+        with going_on(args):
+            database = open_database(args.database, model, record, store, args.images)
         with contextlib.suppress(UsageError):  # so that the first picture does not wait for what is loaded when needed
             model.encode([np.zeros((64, 64, 3), np.uint8)])
-        print_notes(database, record)
         return SearchedCell(model, database, open_index(database.packed, model.bits, args.index))
 
 
@@ -120,6 +134,11 @@ class PictureServer(ThreadingHTTPServer):
     def names(self) -> list[str]:
         """What a browser on this machine may call us."""
         return [f"{HOST}:{self.server_port}", f"localhost:{self.server_port}"]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that went away before it was answered is no fault."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
     def answer(self, content: bytes) -> str:
         """The neighbours of a picture, model by model."""

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmark.commands import arguments
+from benchmark.commands.config_file import add_config
 from benchmark.errors import UsageError
+from benchmark.program import typed
 
 if TYPE_CHECKING:
     from benchmark.execution.grid import Grid
@@ -21,6 +23,7 @@ HELP = "choose settings by cross-validation on training rows"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_config(parser)
     arguments.add_grid(parser)
     arguments.add_data(parser)
     arguments.add_results(parser)
@@ -53,7 +56,7 @@ def tune(args: argparse.Namespace, grid: Grid, known: tuple[TunedSettings, ...] 
     searched = len(tuning.searches) + len(tuning.between)
     print(f"tune: {searched} of method, data set and length, {args.trials} trials each; {tuning.cells} cells at most")
     if not carry_out(tuning, arguments.options_of(args)):
-        print(f"interrupted; to go on: {arguments.typed(args.words)}", file=sys.stderr)
+        print(f"interrupted; to go on: {typed(args.words)}", file=sys.stderr)
         return 130
     found = tuning.winners()
     store.save_tuned(found)
@@ -61,7 +64,7 @@ def tune(args: argparse.Namespace, grid: Grid, known: tuple[TunedSettings, ...] 
         print(winner_line(winner))
     if out:
         write_tuned(out, found)
-        print(f"winners: {out}; use them with: {arguments.typed(['--tuned', str(out)])}")
+        print(f"winners: {out}; use them with: {typed(['--tuned', str(out)])}")
     for remark in tuning.remarks():
         print(f"tune: {remark}", file=sys.stderr)
     return int(bool(tuning.kinds))

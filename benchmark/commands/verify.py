@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from benchmark.commands import arguments
 from benchmark.commands.bars import shown_progress
-from benchmark.execution.store import Store
+from benchmark.execution.store import Store, Verdict
+from benchmark.program import typed
 
 HELP = "check every stored file against its hash"
 
@@ -18,15 +20,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from benchmark.execution.model import check_model
+
     code = _verify_cache() if args.cache else 0
     if args.cache and not args.results.exists():
         return code
     arguments.check_results(args)
-    sound, faults, left = Store(args.results).verify(quarantine=not args.keep)
-    for fault in faults:
+    store = Store(args.results)
+    found = store.verify(not args.keep, partial(check_model, store=store))
+    for fault in found.faults:
         print(fault)
-    print(f"{sound} sound records" + (f", {len(faults)} damaged: {_done(len(faults) - left, left)}" if faults else ""))
-    return max(code, int(bool(faults)))
+    print(f"{found.sound} sound records" + (f", {len(found.faults)} damaged: {_done(found)}" if found.faults else ""))
+    if found.models:
+        again = typed(["keep", *(key[:12] for key in found.models), "--results", args.results])
+        print(f"their models are kept again by: {again}")
+    return max(code, int(bool(found.faults)))
 
 
 def _verify_cache() -> int:
@@ -40,7 +48,9 @@ def _verify_cache() -> int:
     return int(bool(faults))
 
 
-def _done(aside: int, left: int) -> str:
+def _done(found: Verdict) -> str:
     """What became of the damaged ones."""
-    told = [f"{aside} set aside in quarantine/ (run again to recompute them)"] if aside else []
-    return ", ".join(told + ([f"{left} left in place"] if left else []))
+    aside = len(found.faults) - found.left
+    which = "them" if found.again == aside else f"{found.again} of them, which are records"
+    told = [f"{aside} set aside in quarantine/" + (f" (run again to recompute {which})" if found.again else "")]
+    return ", ".join(told * (aside > 0) + [f"{found.left} left in place"] * (found.left > 0))

@@ -17,6 +17,7 @@ from benchmark.errors import UsageError
 NO_RECIPE = (
     "it cannot be built anew: give the class of a plugin file, or its name, not an instance or a class of a script"
 )
+ALL_OR_NONE = "give them for all parts, or for none to have them computed from the images"
 
 
 def check_builds(trial: DatasetTrial) -> None:
@@ -120,7 +121,7 @@ def check_revision_follows_the_content(trial: DatasetTrial) -> Reason:
 
 
 def check_splits_agree(trial: DatasetTrial) -> None:
-    """No part is empty; query and database are labelled; training rows have labels or pairs to learn from, or none."""
+    """No part is empty; query and database are labelled; images are in all parts or in none, and features too."""
     splits = trial.splits
     for name, split in splits.parts().items():
         require(len(split) > 0, f"{name} is empty")
@@ -129,6 +130,9 @@ def check_splits_agree(trial: DatasetTrial) -> None:
         require(splits.parts()[name].labels is not None, f"{name} has no labels, without which nothing can be scored")
     kinds = {name: split.images is not None for name, split in splits.parts().items()}
     require(len(set(kinds.values())) == 1, "some parts have images and some have not")
+    lacking = [name for name, split in splits.parts().items() if split.features is None]
+    told = f"it gives features, but none for {', '.join(lacking)}: cells of methods on features fail; {ALL_OR_NONE}"
+    require(len(lacking) in (0, len(splits.parts())), told)
 
 
 def check_label_widths(trial: DatasetTrial) -> None:

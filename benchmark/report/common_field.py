@@ -7,15 +7,16 @@ not among the compared, and why, stands beside every such number.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from benchmark.report.sheets import DatasetColumn, Sheet, competitors, methods, scored
 
 NOT_RUN = "not run"
-NAMED = 6  # left-out methods named one by one; of more, the number
+NAMED = 6  # of what is left out, named one by one
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,19 @@ class Absent:
         return f"{self.title} (no score in {sum(self.lacking.values())} of {self.of} cells: {reasons})"
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """A column that is not compared, and the compared methods that have no score in it."""
+
+    label: str
+    bits: int
+    lacking: list[str]
+
+    @property
+    def words(self) -> str:
+        return f"{self.label} at {self.bits} bits (no score of {some_listed(self.lacking)})"
+
+
 @dataclass(frozen=True, eq=False)
 class CommonField:
     """A full block: every one of `methods` has a score in every one of `columns` (label of the data set, bits)."""
@@ -42,13 +56,22 @@ class CommonField:
     datasets: list[DatasetColumn]
     columns: list[tuple[str, int]]
     absent: list[Absent]
-    columns_left_out: int
+    left_out: list[LeftOut]
     fewer_seeds: list[str]  # titles of compared methods that lack seeds which others have
+
+    @property
+    def variants(self) -> list[tuple[str, str]]:
+        """Name and title of methods that are not compared because they are variants of one that is."""
+        return [] if self.sheet.variants is None else methods(self.sheet.variants)
 
     @property
     def complete(self) -> bool:
         """Whether every method of the sheet is compared on every column of it."""
-        return not self.absent and not self.columns_left_out
+        return not self.absent and not self.left_out
+
+    def where_on(self, dataset: DatasetColumn) -> str:
+        """Code lengths on one data set: `At 16 and 32 bits`."""
+        return f"At {listed([bits for label, bits in self.columns if label == dataset.label])} bits"
 
     def where(self) -> str:
         """Data sets and code lengths: `A and B at 16 and 32 bits`."""
@@ -74,17 +97,25 @@ def common_field(sheet: Sheet) -> CommonField:
     inside = good["method"].isin([name for name, _ in compared]) & np.array([place in chosen for place in places], bool)
     block = sheet.only(sheet.cells.index.isin(good.index[inside]))
     absent = [_absent(sheet, name, chosen or columns) for name in names if name not in compared]
-    left_out = len(columns) - len(chosen)
+    left_out = [_left_out(column, compared, have) for column in columns if column not in chosen]
     return CommonField(block, compared, block.datasets(), chosen, absent, left_out, _fewer_seeds(block))
 
 
+def _left_out(column: tuple[str, int], compared: Sequence[tuple[str, str]], have: Collection[Any]) -> LeftOut:
+    return LeftOut(*column, [title for name, title in compared if (name, *column) not in have])
+
+
 def full_block(filled: np.ndarray) -> tuple[list[int], list[int]]:
-    """Rows and columns of a block without a gap: the emptiest row or column goes first, of equals a column."""
+    """Rows and columns of a block without a gap: the emptiest row or column goes first, of equals a column.
+
+    Two rows that share a column stay: one method alone is compared with nothing.
+    """
     rows, columns = list(range(filled.shape[0])), list(range(filled.shape[1]))
     while rows and columns and not filled[np.ix_(rows, columns)].all():
         block = filled[np.ix_(rows, columns)]
         by_row, by_column = block.mean(axis=1), block.mean(axis=0)
-        if by_column.min() <= by_row.min():
+        last_two = len(rows) == 2 and bool(block.all(axis=0).any())
+        if last_two or by_column.min() <= by_row.min():
             columns.pop(len(columns) - 1 - int(by_column[::-1].argmin()))
         else:
             rows.pop(len(rows) - 1 - int(by_row[::-1].argmin()))
@@ -121,18 +152,21 @@ def left_out_words(field: CommonField) -> str:
     """Who and what is not compared, in sentences; empty where all is."""
     said = []
     if field.absent:
-        named = [one.words for one in field.absent[:NAMED]]
-        more = [f"{len(field.absent) - NAMED} more"] if len(field.absent) > NAMED else []
-        said.append(f"Not compared, for want of scores: {listed([*named, *more])}.")
-    if field.columns_left_out:
-        total = field.columns_left_out + len(field.columns)
-        said.append(
-            f"{field.columns_left_out} of {total} columns (data set and code length) are left out: "
-            f"not all compared methods have a score there."
-        )
+        said.append(f"Not compared, for want of scores: {some_listed([one.words for one in field.absent])}.")
+    if field.left_out:
+        total, named = len(field.left_out) + len(field.columns), some_listed([one.words for one in field.left_out])
+        said.append(f"Of {total} columns (data set and code length) {len(field.left_out)} left out: {named}.")
     if field.fewer_seeds:
         said.append(f"Over fewer seeds than others in some cells: {listed(field.fewer_seeds)}.")
+    if field.variants:
+        said.append(f"Variants, in a table of their own: {listed([title for _, title in field.variants])}.")
     return " ".join(said)
+
+
+def some_listed(words: Sequence[str]) -> str:
+    """The first of them by name; of more, the number."""
+    more = [f"{len(words) - NAMED} more"] if len(words) > NAMED else []
+    return listed([*words[:NAMED], *more])
 
 
 def listed(words: Sequence[object]) -> str:

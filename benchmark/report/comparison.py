@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from benchmark.report.published import MINIATURE, measured_alike, printed_for, why_not_comparable
+from benchmark.report.published import MINIATURE, measured_alike, printed_for, published, why_not_comparable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,9 +150,19 @@ def _why_apart(row: Mapping[str, Any]) -> list[str]:
         return [MINIATURE]
     others = printed_for(row)
     if not others:
-        return [f"no number is published at {row['bits']} bits"]
+        return [_nothing_printed(row)]
     reasons = [(one, why_not_comparable(row, one)) for one in others]
     return list(dict.fromkeys(f"{reason} ({one.source}, {one.table})" for one, reason in reasons if reason))
+
+
+def _nothing_printed(row: Mapping[str, Any]) -> str:
+    """What there is no number of: the data set, the method on it, or the length."""
+    methods = {one.method for one in published() if one.dataset == row["dataset"]}
+    if not methods:
+        return "nothing is published on this data set"
+    if row["method"] not in methods:
+        return "nothing is published of this method on this data set"
+    return f"no number is published at {row['bits']} bits"
 
 
 def as_lines(comparisons: Sequence[Comparison]) -> list[str]:

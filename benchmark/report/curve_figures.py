@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from benchmark.report.drawing import Drawing
-from benchmark.report.sheets import DatasetColumn, Sheet, chance_level, curve_bits, map_at, methods, scored
+from benchmark.report.sheets import (
+    DatasetColumn,
+    Sheet,
+    chance_level,
+    competitors,
+    curve_bits,
+    map_at,
+    methods,
+    scored,
+)
 from benchmark.report.stored_arrays import StoredArrays
 
 if TYPE_CHECKING:
@@ -105,16 +115,43 @@ def dataset_curves(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -
 
 
 def _map_against_bits(sheet: Sheet, dataset: DatasetColumn, data: pd.DataFrame, stem: str) -> Drawing:
-    cells = sheet.of(dataset)
-    label = map_at(cells)
-    panel = {
+    title = sheet.titled(f"{dataset.label}: {map_at(sheet.of(dataset))}")
+    return Drawing(f"map-{stem}", "panel", title, _alt(title, data), data, _map_panel(sheet.of(dataset)))
+
+
+def _map_panel(cells: pd.DataFrame) -> dict[str, Any]:
+    return {
         "xlabel": "Number of bits",
-        "ylabel": label,
+        "ylabel": map_at(cells),
         "xticks": [int(b) for b in sorted(scored(cells)["bits"].unique())],
         "chance": chance_level(cells),
     }
-    title = sheet.titled(f"{dataset.label}: {label}")
-    return Drawing(f"map-{stem}", "panel", title, _alt(title, data), data, panel)
+
+
+def overview_figure(sheet: Sheet) -> list[Drawing]:
+    """What a page opens with: MAP against bits, one panel per data set; without the controls, which are in the tables.
+
+    The axes begin just below chance, as those of the single figures do.
+    """
+    import pandas as pd
+
+    own = replace(sheet, cells=competitors(sheet.cells))
+    parts = {one.label: against_bits(own.of(one), "map") for one in own.datasets() if len(scored(own.of(one)))}
+    if not parts:
+        return []
+    data = pd.concat([part.assign(dataset=label) for label, part in parts.items()], ignore_index=True)
+    panels = {one.label: _map_panel(own.of(one)) for one in own.datasets() if one.label in parts}
+    title = sheet.titled(f"{map_at(own.cells)} against the number of bits")
+    chance = (
+        "dotted: chance, just above the end of the axis"
+        if any(one["chance"] is not None for one in panels.values())
+        else ""
+    )
+    whiskers = "whiskers: one standard deviation over seeds" if data["std"].notna().any() else ""
+    note = "; ".join(part for part in (chance, whiskers) if part)
+    alt = f"{_alt(title, data)} One panel per data set: {', '.join(panels)}."
+    said = f"{note[:1].upper()}{note[1:]}." if note else ""
+    return [Drawing(f"overview-{sheet.slug}", "overview", title, alt, data, {"panels": panels, "wide": True}, said)]
 
 
 def _alt(title: str, data: pd.DataFrame) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmark.report.common_field import listed
 from benchmark.report.display_names import clean, unique_names
 from benchmark.report.drawing import Drawing
 from benchmark.report.sheets import DatasetColumn, Sheet, at_curve_bits, leading, map_at, methods
@@ -62,9 +63,15 @@ def classes_figure(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -
     data = pd.concat(parts, ignore_index=True)[["part", "method", "title", "x", "y", "family"]]
     title = sheet.titled(f"{dataset.label}: {map_at(cells)} of a class against its frequency @ {bits} bits")
     log = bool(data["x"].max() > 10 * data["x"].min())
-    options = {"dots": leading(cells), "ylabel": f"{map_at(cells)} of the class", "log": log}
-    alt = f"{title}. Lines are means over classes of like frequency, dots single classes of the two leading methods."
-    return Drawing(f"classes-{dataset.slug}-{sheet.slug}", "classes", title, alt, data, options)
+    dots = leading(cells, sheet.highlight)
+    options = {"dots": dots, "ylabel": f"{map_at(cells)} of the class", "log": log}
+    whose = listed([label for name, label in methods(cells) if name in dots])
+    note = (
+        f"Lines: means over up to {BINS} groups of classes of like frequency, each at its mean; dots: single classes "
+        f"of {whose}."
+    )
+    name = f"classes-{dataset.slug}-{sheet.slug}"
+    return Drawing(name, "classes", title, f"{title}. {note}", data, options, note)
 
 
 def _binned(each: pd.DataFrame) -> pd.DataFrame:
@@ -105,7 +112,7 @@ def training_figure(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) 
 
 
 def embedding_figure(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -> Drawing | None:
-    """t-SNE of the codes of the two leading methods."""
+    """t-SNE of the codes of the highlighted methods."""
     import pandas as pd
 
     cells, bits = at_curve_bits(sheet, dataset)
@@ -116,7 +123,7 @@ def embedding_figure(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays)
     items, of_class = _items_of_ten_classes(labels[1], dataset.revision)
     names = class_names(stored, dataset.revision, labels[1].shape[1])
     codes = {}
-    for name, title in methods(cells[cells["method"].isin(leading(cells))]):
+    for name, title in methods(cells[cells["method"].isin(leading(cells, sheet.highlight))]):
         packed = stored.codes(cells[cells["method"] == name].sort_values("seed")["key"].iloc[0])
         if packed is not None and len(packed[1]) == len(labels[1]):
             codes[title] = packed[1][items]

@@ -12,7 +12,7 @@ import io
 import json
 import textwrap
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmark.data.hashing import code_hash
 from benchmark.report.display_names import shortened
-from benchmark.report.looks import COLUMN, FULL, HIGHLIGHT, highlight, look, matplotlib_settings
+from benchmark.report.looks import COLUMN, FULL, HIGHLIGHT, PALE, Look, assigned_looks, matplotlib_settings
 from benchmark.report.table import frame_csv
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 Axes = Any
 MARKS_PER_LINE = 8  # a dense curve carries a few markers only
+ROW_HEIGHT = 0.155  # inches of a row of a legend
+LETTERS_PER_INCH = 16  # of a title
+LABEL_HEIGHT = 0.115  # inches between two names at the ends of lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +45,12 @@ class Drawing:
     data: pd.DataFrame
     options: dict[str, Any] = field(default_factory=dict)
     note: str = ""  # what stands below it on the page, after the title
+    looks: Mapping[str, Look] = field(default_factory=dict)  # method -> look
+    front: tuple[str, ...] = ()  # methods with a thicker line
+    faint: tuple[str, ...] = ()  # methods drawn pale and without a name, where there are too many for a legend
+
+    def look(self, method: str) -> Look:
+        return self.looks.get(method) or assigned_looks({method: ""})[method]
 
     def csv(self) -> str:
         return frame_csv(self.data, digits=6)
@@ -49,7 +58,8 @@ class Drawing:
     def digest(self) -> str:
         """Changes with the data, the options and the code that draws."""
         options = json.dumps(self.options, sort_keys=True, default=_as_bytes_digest)
-        parts = (self.name, self.kind, self.title, self.csv(), options, _drawing_code())
+        dressed = repr((sorted(self.looks.items(), key=lambda one: one[0]), self.front, self.faint))
+        parts = (self.name, self.kind, self.title, self.csv(), options, dressed, _drawing_code())
         return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()
 
 
@@ -107,28 +117,34 @@ def _figure(width: float, height: float, columns: int = 1, **keywords: Any) -> t
     return plt.subplots(1, columns, figsize=(width, height), layout="constrained", **keywords)
 
 
-def _lines(axes: Axes, data: pd.DataFrame, column: str = "y") -> None:
+def _lines(axes: Axes, drawing: Drawing, data: pd.DataFrame, column: str = "y") -> None:
     """One line per method; a whisker of one standard deviation where the data has one."""
     for order, ((method, title), rows) in enumerate(data.groupby(["method", "title"], sort=False)):
         x, y = rows["x"].to_numpy(), rows[column].to_numpy()
-        style = look(str(method), _family(rows)).line() | {
+        if method in drawing.faint:
+            axes.plot(x, y, color=PALE, linewidth=0.6, zorder=1.5, marker="o" if len(x) == 1 else "", markersize=2)
+            continue
+        style = drawing.look(str(method)).line() | {
             "markevery": max(1, len(x) // MARKS_PER_LINE),
             "label": _entry(title),
         }
-        width = 1.6 if method in highlight().front else 1.0
-        style |= {"markerfacecolor": "white", "linewidth": width, "zorder": 30 - order}
+        width = 1.6 if method in drawing.front else 1.0
+        style |= {"linewidth": width, "zorder": max(2, 90 - order)}
         if column == "y" and "std" in rows and rows["std"].notna().any():
             axes.errorbar(x, y, yerr=rows["std"].astype(float), capsize=1.5, elinewidth=0.6, **style)
         else:
             axes.plot(x, y, **style)
+    _label_others(axes, len(set(data["method"]) & set(drawing.faint)))
 
 
-def _family(rows: pd.DataFrame) -> str:
-    return str(rows["family"].iloc[0]) if "family" in rows else ""
+def _label_others(axes: Axes, number: int) -> None:
+    """The last entry of a legend: how many are pale."""
+    if number:
+        axes.plot([], [], color=PALE, linewidth=1.5, label=f"{number} other{'s' * (number != 1)}")
 
 
-def _curves(axes: Axes, data: pd.DataFrame, panel: dict[str, Any]) -> None:
-    _lines(axes, data)
+def _curves(axes: Axes, drawing: Drawing, data: pd.DataFrame, panel: dict[str, Any]) -> None:
+    _lines(axes, drawing, data)
     if panel.get("chance") is not None:
         axes.axhline(panel["chance"], color="#444444", linewidth=0.7, linestyle=(0, (1, 2)), label="chance")
     axes.set(xlabel=panel["xlabel"], ylabel=panel["ylabel"])
@@ -141,15 +157,24 @@ def _curves(axes: Axes, data: pd.DataFrame, panel: dict[str, Any]) -> None:
 
 
 def _legend_below(figure: Any, axes: Axes, scale: float = 1.0) -> None:
-    """One legend under everything, as many entries in a row as the width holds, rows of equal length."""
+    """One legend under everything, as many entries in a row as the width holds; the figure grows by its rows."""
     handles, labels = axes.get_legend_handles_labels()
     if not labels:
         return
-    entry = 36 + 3.8 * max(len(label) for label in labels)  # points: handle, gaps and letters of 7.5 points
-    fitting = max(1, int((72 * figure.get_figwidth() - 8) / entry))
-    rows = -(-len(labels) // fitting)
-    columns = -(-len(labels) // rows)
+    columns = _fitting_columns([len(label) for label in labels], 72 * figure.get_figwidth() - 8)
+    rows = -(-len(labels) // columns)
+    figure.set_figheight(figure.get_figheight() + ROW_HEIGHT * rows)
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, columnspacing=1.2, markerscale=scale)
+
+
+def _fitting_columns(lengths: Sequence[int], width: float) -> int:
+    """Columns of a legend that fit into so many points, filled from the top as matplotlib fills them."""
+    for columns in range(len(lengths), 1, -1):
+        rows = -(-len(lengths) // columns)
+        widest = [max(lengths[start : start + rows]) for start in range(0, len(lengths), rows)]
+        if sum(36 + 3.8 * longest for longest in widest) <= width:  # handle, gaps and letters of 7.5 points
+            return len(widest)
+    return 1
 
 
 def _entry(label: object, longest: int = 28) -> str:
@@ -158,8 +183,14 @@ def _entry(label: object, longest: int = 28) -> str:
     return f" {text}" if text.startswith("_") else text
 
 
-def _wrapped(title: str) -> str:
-    return textwrap.fill(shortened(title, 160), 54)
+def _wrapped(title: str, width: float = COLUMN) -> str:
+    """In lines that so many inches hold."""
+    return textwrap.fill(shortened(title, 160), int(LETTERS_PER_INCH * width))
+
+
+def _titled_whole(figure: Any, title: str) -> None:
+    """A title over all panels."""
+    figure.suptitle(_wrapped(title, figure.get_figwidth()), fontsize=9)
 
 
 def _titled(axes: Axes, title: str) -> None:
@@ -168,9 +199,8 @@ def _titled(axes: Axes, title: str) -> None:
 
 def panel(drawing: Drawing) -> Any:
     """A single panel, one column wide, legend below."""
-    rows = -(-drawing.data["method"].nunique() // 4)
-    figure, axes = _figure(COLUMN, 2.2 + 0.16 * rows)
-    _curves(axes, drawing.data, drawing.options)
+    figure, axes = _figure(COLUMN, 2.2)
+    _curves(axes, drawing, drawing.data, drawing.options)
     _titled(axes, drawing.title)
     _legend_below(figure, axes)
     return figure
@@ -180,11 +210,10 @@ def radius(drawing: Drawing) -> Any:
     """P@H<=2 against bits, and under it the share of empty balls without which it cannot be read."""
     import matplotlib.pyplot as plt
 
-    rows = -(-drawing.data["method"].nunique() // 4)
-    size = (COLUMN, 2.9 + 0.16 * rows)
+    size = (COLUMN, 2.9)
     figure, (upper, lower) = plt.subplots(2, 1, figsize=size, sharex=True, height_ratios=(2.2, 1), layout="constrained")
-    _curves(upper, drawing.data, drawing.options | {"xlabel": ""})
-    _lines(lower, drawing.data, "empty_ball_share")
+    _curves(upper, drawing, drawing.data, drawing.options | {"xlabel": ""})
+    _lines(lower, drawing, drawing.data, "empty_ball_share")
     lower.set(xlabel=drawing.options["xlabel"], ylabel="Empty balls", ylim=(-0.04, 1.04))
     _titled(upper, drawing.title)
     _legend_below(figure, upper)
@@ -194,14 +223,71 @@ def radius(drawing: Drawing) -> Any:
 def strip(drawing: Drawing) -> Any:
     """The paper's three panels side by side with one legend, full width."""
     panels = drawing.options["panels"]
-    figure, all_axes = _figure(FULL, 2.5, len(panels))
+    figure, all_axes = _figure(FULL, 2.2, len(panels))
     for axes, (name, panel), letter in zip(all_axes, panels.items(), "abc", strict=False):
-        _curves(axes, drawing.data[drawing.data["panel"] == name], panel)
+        _curves(axes, drawing, drawing.data[drawing.data["panel"] == name], panel)
         axes.set_title(f"({letter}) {panel['title']}")
-    figure.suptitle(shortened(drawing.title, 110), fontsize=9)
+    _titled_whole(figure, drawing.title)
     # Not every method is in every panel: vectors have no radius.
     _legend_below(figure, max(all_axes, key=lambda axes: len(axes.get_legend_handles_labels()[1])))
     return figure
+
+
+def overview(drawing: Drawing) -> Any:
+    """MAP against bits, one panel per data set, the methods' names at the ends of their lines instead of a legend."""
+    import matplotlib.pyplot as plt
+
+    panels = drawing.options["panels"]
+    columns = min(len(panels), 3)
+    rows = -(-len(panels) // columns)
+    named = drawing.data["method"].nunique() - len(drawing.faint)
+    height = max(2.3, 0.6 + LABEL_HEIGHT * named)
+    size = (max(COLUMN + 0.6, FULL * columns / 3), 0.25 + height * rows)
+    figure, all_axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
+    for axes in all_axes.flat[len(panels) :]:
+        axes.axis("off")
+    for axes, (label, panel) in zip(all_axes.flat, panels.items(), strict=False):
+        own = drawing.data[drawing.data["dataset"] == label]
+        _curves(axes, drawing, own, panel)
+        _name_line_ends(axes, drawing, own, height)
+        axes.set_title(textwrap.fill(shortened(label, 80), 40))
+    _titled_whole(figure, drawing.title)
+    return figure
+
+
+def _name_line_ends(axes: Axes, drawing: Drawing, data: pd.DataFrame, height: float) -> None:
+    """Names right of the panel, each joined to the last point of its line and moved only as far as it must be. A line
+    that ends before the panel does is not drawn on: its name says how far it goes."""
+    last = data.loc[data.groupby("method", sort=False)["x"].idxmax()]
+    last = last[~last["method"].isin(drawing.faint)].sort_values("y", kind="stable")
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    places = spread_apart(last["y"].to_numpy(float), LABEL_HEIGHT * (high - low) / (height - 0.6), low, high)
+    for (_, row), y in zip(last.iterrows(), places, strict=True):
+        color, end = drawing.look(row["method"]).color, right + 0.05 * (right - left)
+        whole = row["x"] == last["x"].max()
+        if whole:
+            axes.plot([row["x"], right, end], [row["y"], row["y"], y], color=color, lw=0.4, clip_on=False, zorder=1)
+        weight = "bold" if row["method"] in drawing.front else "normal"
+        words = _entry(row["title"], 18) + ("" if whole else f" (to {row['x']:g})")
+        axes.text(end, y, f" {words}", color=color, fontsize=6.8, va="center", ha="left", weight=weight)
+    axes.set(xlim=(left, right), ylim=(low, high))
+
+
+def spread_apart(wanted: np.ndarray, gap: float, low: float, high: float) -> np.ndarray:
+    """Places at least a gap apart, in the order of the wanted ones (rising) and near them, inside low..high if they
+    fit. Neighbours that are too near form a block around the mean of where they want to be."""
+    blocks: list[tuple[float, int]] = []  # where the lowest member would stand, summed over members; how many
+    for own in wanted:
+        blocks.append((float(own), 1))
+        while len(blocks) > 1:
+            (before, many), (last, few) = blocks[-2:]
+            if before / many + gap * many <= last / few:
+                break
+            blocks[-2:] = [(before + last - few * many * gap, many + few)]
+    parts = [total / members + gap * np.arange(members) for total, members in blocks]
+    steps = gap * np.arange(len(wanted))
+    found = np.maximum(np.concatenate([*parts, np.empty(0)]), low + steps)
+    return np.asarray(np.minimum(found, high - steps[::-1]))
 
 
 def sensitivity(drawing: Drawing) -> Any:
@@ -224,10 +310,9 @@ def swept_data(drawing: Drawing) -> Any:
     """MAP against a swept parameter of a data set: one panel per code length, one line per method."""
     lengths = sorted(drawing.data["bits"].unique())
     wide, ticks = drawing.options["wide"], drawing.options["ticks"]
-    rows = -(-drawing.data["method"].nunique() // (8 if wide else 4))
-    figure, all_axes = _figure(FULL if wide else COLUMN, 2.6 + 0.16 * rows, len(lengths), squeeze=False, sharey=True)
+    figure, all_axes = _figure(FULL if wide else COLUMN, 2.6, len(lengths), squeeze=False, sharey=True)
     for axes, bits in zip(all_axes[0], lengths, strict=True):
-        _lines(axes, drawing.data[drawing.data["bits"] == bits])
+        _lines(axes, drawing, drawing.data[drawing.data["bits"] == bits])
         axes.set(xlabel=drawing.options["xlabel"], title=f"{bits} bits" if wide else _wrapped(drawing.title))
         if ticks:
             axes.set_xticks(range(len(ticks)), ticks, rotation=25, ha="right", rotation_mode="anchor")
@@ -235,7 +320,7 @@ def swept_data(drawing: Drawing) -> Any:
             _log_axis(axes, "x")
     all_axes[0][0].set(ylabel=drawing.options["ylabel"], ylim=(0, 1.08 * drawing.data["y"].max()))
     if wide:
-        figure.suptitle(shortened(drawing.title, 110), fontsize=9)
+        _titled_whole(figure, drawing.title)
     _legend_below(figure, all_axes[0][0])
     return figure
 
@@ -256,13 +341,18 @@ def embedding(options: dict[str, Any]) -> pd.DataFrame:
     """t-SNE of packed codes, method by method. Costs seconds, hence done only for a figure that is drawn."""
     import pandas as pd
     from sklearn.manifold import TSNE
+    from threadpoolctl import threadpool_limits
 
     parts = []
     for title, packed in options["codes"].items():
         codes = np.unpackbits(packed, axis=1, count=options["bits"]) * 2.0 - 1.0
         # Codes shared by many items are one point; a trace of noise lets the dots be seen as several.
         codes += np.random.default_rng(0).normal(scale=0.05, size=codes.shape)
-        points = TSNE(perplexity=min(30, len(codes) // 4), init="pca", random_state=0).fit_transform(codes)
+        projection = TSNE(perplexity=min(30, len(codes) // 4), init="pca", random_state=0, max_iter=500)
+        with threadpool_limits(
+            1
+        ):  # threads that wait for a busy machine's other core spin: a minute in place of a second
+            points = projection.fit_transform(codes)
         parts.append(pd.DataFrame({"title": title, "class": options["class"], "x": points[:, 0], "y": points[:, 1]}))
     return pd.concat(parts, ignore_index=True)
 
@@ -270,7 +360,8 @@ def embedding(options: dict[str, Any]) -> pd.DataFrame:
 def scatter(drawing: Drawing) -> Any:
     """t-SNE of codes: one panel per method, colour and marker by class."""
     titles = list(dict.fromkeys(drawing.data["title"]))
-    figure, all_axes = _figure(COLUMN, 2.75, len(titles), squeeze=False)
+    width = COLUMN if len(titles) <= 2 else FULL
+    figure, all_axes = _figure(width, 1.1 + 0.8 * width / len(titles), len(titles), squeeze=False)
     for axes, title in zip(all_axes[0], titles, strict=True):
         rows = drawing.data[drawing.data["title"] == title]
         for number, name in enumerate(dict.fromkeys(drawing.data["class"])):
@@ -279,22 +370,22 @@ def scatter(drawing: Drawing) -> Any:
             axes.scatter(points["x"], points["y"], s=5, linewidths=0, **style)
         axes.set(title=_entry(title), xticks=[], yticks=[])
         axes.set_box_aspect(1)
-    figure.suptitle(_wrapped(drawing.title), fontsize=8.5)
+    _titled_whole(figure, drawing.title)
     _legend_below(figure, all_axes[0][0], scale=2.2)
     return figure
 
 
 def training(drawing: Drawing) -> Any:
     """Loss relative to its start and gradient norm against steps, one line per deep method."""
-    figure, (loss, gradient) = _figure(FULL, 2.4, 2)
+    figure, (loss, gradient) = _figure(FULL, 2.1, 2)
     for axes, name, label in ((loss, "loss", "Loss / first loss"), (gradient, "gradient_norm", "Gradient norm")):
         rows = drawing.data.dropna(subset=[name]).rename(columns={name: "y"})
-        _lines(axes, rows)
+        _lines(axes, drawing, rows)
         axes.set(xlabel="Step", ylabel=label)
     norms = drawing.data["gradient_norm"].dropna()
     if len(norms) and norms.min() > 0:
         _log_axis(gradient, "y")
-    figure.suptitle(shortened(drawing.title, 110), fontsize=9)
+    _titled_whole(figure, drawing.title)
     _legend_below(figure, loss)
     return figure
 
@@ -312,17 +403,16 @@ def _log_axis(axes: Axes, which: str) -> None:
 
 
 def classes(drawing: Drawing) -> Any:
-    """MAP of each class against its frequency: a line of binned means per method, dots for the two leading ones."""
-    rows = -(-drawing.data["method"].nunique() // 4)
-    figure, axes = _figure(COLUMN, 2.2 + 0.16 * rows)
+    """MAP of each class against its frequency: a line of binned means per method, dots for the highlighted ones."""
+    figure, axes = _figure(COLUMN, 2.2)
     binned = drawing.data[drawing.data["part"] == "bin"]
     for method, points in drawing.data[drawing.data["part"] == "class"].groupby("method", sort=False):
         if method in drawing.options["dots"]:
-            axes.scatter(points["x"], points["y"], s=4, color=look(str(method)).color, alpha=0.35, linewidths=0)
-    _lines(axes, binned)
+            axes.scatter(points["x"], points["y"], s=4, color=drawing.look(str(method)).color, alpha=0.35, linewidths=0)
+    _lines(axes, drawing, binned)
     if drawing.options["log"]:
         _log_axis(axes, "x")
-    axes.set(xlabel="Training images of the class", ylabel=drawing.options["ylabel"])
+    axes.set(xlabel="Training rows of the class", ylabel=drawing.options["ylabel"])
     _titled(axes, drawing.title)
     axes.set_ylim(bottom=0)
     _legend_below(figure, axes)
@@ -332,10 +422,13 @@ def classes(drawing: Drawing) -> Any:
 def cost(drawing: Drawing) -> Any:
     """Quality against cost: one marker per method. The axis begins below the worst, as only differences matter."""
     data = drawing.data
-    figure, axes = _figure(COLUMN, 2.2 + 0.16 * -(-len(data) // 4))
+    figure, axes = _figure(COLUMN, 2.2)
     for row in data.itertuples(index=False):
-        style = look(row.method, getattr(row, "family", ""))
-        axes.plot(row.x, row.y, style.marker, color=style.color, ms=5, mfc="white", mew=1.1, label=_entry(row.title))
+        if row.method in drawing.faint:
+            axes.plot(row.x, row.y, "o", color=PALE, ms=3, zorder=1.5)
+            continue
+        axes.plot(row.x, row.y, **drawing.look(row.method).mark(), ms=5, mew=1.1, label=_entry(row.title))
+    _label_others(axes, int(data["method"].isin(drawing.faint).sum()))
     axes.set_xscale("log")
     decades = np.log10([0.9 * data["x"].min(), 1.1 * data["x"].max()])
     room = 0.08 * max(data["y"].max() - data["y"].min(), 1e-3)
@@ -360,7 +453,7 @@ def critical(drawing: Drawing) -> Any:
     lowest = base - 0.17 * half  # inches, as all heights here
     figure = plt.figure(figsize=(FULL, 0.52 - lowest))
     axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(1 - 0.32 * count, count * 1.32), ylim=(lowest, 0.52))
+    axes.set(xlim=(1 - 0.42 * count, count * 1.42), ylim=(lowest, 0.52))
     axes.text((1 + count) / 2, 0.44, shortened(drawing.title, 110), ha="center", va="center", fontsize=8.5)
     axes.axis("off")
     axes.plot([1, count], [0, 0], "k-", lw=0.8)
@@ -373,20 +466,21 @@ def critical(drawing: Drawing) -> Any:
         left = place < half
         y = base - 0.17 * (place if left else count - 1 - place)
         edge = 1 - 0.05 * count if left else count * 1.05
-        axes.plot([row.rank, row.rank, edge], [0, y, y], "-", color=look(row.method).color, lw=0.9)
-        name = shortened(row.title, 22)
+        axes.plot([row.rank, row.rank, edge], [0, y, y], "-", color=drawing.look(row.method).color, lw=0.9)
+        name = shortened(row.title, 18)
         label = f"{name}  {row.rank:.2f}" if left else f"{row.rank:.2f}  {name}"
         axes.text(edge, y, f" {label} ", ha="right" if left else "left", va="center", fontsize=8)
     return figure
 
 
 def retrieved(drawing: Drawing) -> Any:
-    """Queries with the top 10 of two methods each; hits in green solid frames, misses in orange dashed ones."""
+    """Queries with the top 10 of each method shown; hits in green solid frames, misses in orange dashed ones."""
     import matplotlib.pyplot as plt
 
     images, queries = drawing.options["images"], drawing.options["queries"]
     side, gap, left, top = 0.5, 0.06, 1.62, 0.32  # inches
-    block = 2 * side + gap + 0.16
+    rows = len(queries[0]["rows"])
+    block = rows * (side + gap) - gap + 0.16
     height = top + block * len(queries)
     figure = plt.figure(figsize=(FULL, height))
 
@@ -400,8 +494,10 @@ def retrieved(drawing: Drawing) -> Any:
     write(shortened(drawing.title, 110), FULL / 2, 0.1, "center")
     for number, query in enumerate(queries):
         y = top + number * block
-        place(query["image"], 0.12, y + (side + gap) / 2 - 0.08, "#000000", "solid")
-        write(shortened(query["name"], 20), 0.04, y + 1.5 * side + gap + 0.03, "left")
+        middle = y + (rows - 1) * (side + gap) / 2 - 0.08
+        place(query["image"], 0.12, middle, "#000000", "solid")
+        beside = middle - 0.1 if rows > 1 else middle + side + 0.14  # of several methods the names lie below it
+        write(shortened(query["name"], 20), 0.04, beside, "left")
         for row in query["rows"]:
             write(shortened(row["title"], 14), left - 0.08, y + side / 2, "right")
             for rank, (item, hit) in enumerate(zip(row["items"], row["hits"], strict=True)):
@@ -410,6 +506,20 @@ def retrieved(drawing: Drawing) -> Any:
             write(f"{sum(row['hits'])}/{len(row['hits'])}", FULL - 0.02, y + side / 2, "right")
             y += side + gap
     return figure
+
+
+def mark_outline(look: Look) -> str:
+    """A method's marker as the `d` of an SVG path around 0, 0, about one unit wide."""
+    from matplotlib.markers import MarkerStyle
+
+    style = MarkerStyle(look.symbol)
+    outline = style.get_path().transformed(style.get_transform())
+    letters = {1: "M", 2: "L", 3: "Q", 4: "C", 79: "Z"}  # matplotlib's codes of a path
+
+    def part(points: np.ndarray, code: int) -> str:
+        return letters[code] + (" ".join(f"{x:.3g} {-y:.3g}" for x, y in points.reshape(-1, 2)) if code != 79 else "")
+
+    return "".join(part(points, int(code)) for points, code in outline.iter_segments(simplify=False))
 
 
 def _picture(axes: Axes, image: np.ndarray, color: str, line: Any) -> None:
@@ -426,6 +536,7 @@ KINDS: dict[str, Callable[[Drawing], Any]] = {
         panel,
         radius,
         strip,
+        overview,
         sensitivity,
         swept_data,
         scatter,

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from benchmark.evaluation.statistics import bootstrap_means, interval
+from benchmark.evaluation.statistics import bootstrap_means, interval, mean_difference, seeded_difference
 from benchmark.report.common_field import CommonField, common_field, left_out_words, listed
 from benchmark.report.sheets import DatasetColumn, Sheet, controls, map_at, methods, scored
 from benchmark.report.stored_arrays import StoredArrays
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN = 0.0005  # a difference that three digits show
 
 
 def headline_words(sheet: Sheet, stored: StoredArrays) -> str:
@@ -19,17 +26,32 @@ def headline_words(sheet: Sheet, stored: StoredArrays) -> str:
     means = {name: mean_map(field, name) for name, _ in field.methods}
     order = sorted(means, key=lambda method: -means[method])
     said = _lead_sentence(field, means, order, stored) if len(order) > 1 else _alone(field, means[order[0]])
-    rest = " ".join(part for part in (left_out_words(field), _unknown(sheet, field, order[0])) if part)
-    return f"{said} {rest}".strip()
+    rest = (left_out_words(field), _variants_ahead(field, means[order[0]]), _unknown(sheet, field, order[0]))
+    return " ".join(part for part in (said, *rest) if part)
 
 
 def mean_map(field: CommonField, method: str) -> float:
     """Mean over data sets of the mean over bits of the mean over seeds."""
-    parts = []
-    for dataset in field.datasets:
-        cells = field.sheet.of(dataset)
-        parts.append(cells[cells["method"] == method].groupby("bits")["map"].mean().mean())
-    return float(np.mean(parts))
+    cells = field.sheet.cells
+    return _mean_over(cells[cells["method"] == method])
+
+
+def _mean_over(cells: pd.DataFrame) -> float:
+    by_bits = cells.groupby(["dataset_label", "bits"])["map"].mean()
+    return float(by_bits.groupby("dataset_label").mean().mean())
+
+
+def _variants_ahead(field: CommonField, best: float) -> str:
+    """Variants that score above the method of highest mean, where they have all cells that were compared."""
+    cells = scored(field.sheet.variants) if field.sheet.variants is not None else field.sheet.cells.iloc[:0]
+    ahead = []
+    for name, title in methods(cells):
+        own = cells[cells["method"] == name]
+        places = set(zip(own["dataset_label"], own["bits"].tolist(), strict=True))
+        inside = own[[place in field.columns for place in zip(own["dataset_label"], own["bits"].tolist(), strict=True)]]
+        if places >= set(field.columns) and _mean_over(inside) > best + SHOWN:
+            ahead.append(f"{title} ({_mean_over(inside):.3f})")
+    return f"Of the variants, {listed(ahead)} score{'s' * (len(ahead) == 1)} above it there." if ahead else ""
 
 
 def _alone(field: CommonField, mean: float) -> str:
@@ -40,18 +62,22 @@ def _alone(field: CommonField, mean: float) -> str:
 
 def _lead_sentence(field: CommonField, means: dict[str, float], order: list[str], stored: StoredArrays) -> str:
     titles, (best, second) = dict(field.methods), order[:2]
-    lead = means[best] - means[second]
-    low, high = lead_interval(field.sheet, field.datasets, best, second, stored)
+    lead, score = means[best] - means[second], map_at(field.sheet.cells)
     # Only a field without gaps has a winner; otherwise the sentence speaks of those compared.
     whom = f"the {len(order)} methods" if field.complete else f"the {len(order)} methods compared"
+    where = f"On {field.where()} ({field.sheet.words})"
+    first = [titles[name] for name in order if means[best] - means[name] < SHOWN]
+    if len(first) > 1:
+        return f"{where}, {listed(first)} share the highest mean {score} of {whom}, to three digits: {means[best]:.3f}."
+    low, high, over = lead_interval(field.sheet, field.datasets, best, second, stored)
     text = (
-        f"On {field.where()} ({field.sheet.words}), {titles[best]} has the highest mean "
-        f"{map_at(field.sheet.cells)} of {whom}: {means[best]:.3f}, {lead:.3f} above {titles[second]}"
+        f"{where}, {titles[best]} has the highest mean {score} of {whom}: {means[best]:.3f}, {lead:.3f} above "
+        f"{titles[second]}"
     )
     if np.isnan(low):
         return f"{text} (per-query scores are missing, so no interval)."
     doubt = "" if low > 0 else "; the interval holds zero, so the two cannot be told apart"
-    return f"{text} (95 % interval of the lead over queries: {low:.3f} to {high:.3f}{doubt})."
+    return f"{text} (95 % interval of the lead over {over}: {low:.3f} to {high:.3f}{doubt})."
 
 
 def _unknown(sheet: Sheet, field: CommonField, best: str) -> str:
@@ -72,13 +98,16 @@ def _unknown(sheet: Sheet, field: CommonField, best: str) -> str:
 
 def lead_interval(
     sheet: Sheet, datasets: list[DatasetColumn], best: str, second: str, stored: StoredArrays
-) -> tuple[float, float]:
-    """Bootstrap over queries within each data set, averaged over data sets."""
-    draws = []
-    for number, dataset in enumerate(datasets):
+) -> tuple[float, float, str]:
+    """Of the lead averaged over data sets, and what it is an interval over: with one seed each, only queries vary."""
+    found = []
+    for dataset in datasets:
         cells = sheet.of(dataset)
-        a, b = (stored.mean(cells[cells["method"] == method], "ap", of_all=True) for method in (best, second))
-        if a is None or b is None or a.shape != b.shape:
-            return float("nan"), float("nan")
-        draws.append(bootstrap_means(a - b, seed=number))
-    return interval(np.mean(draws, axis=0))
+        a, b = (stored.by_seed(cells[cells["method"] == method], "ap") for method in (best, second))
+        if a is None or b is None or a.shape[1] != b.shape[1]:
+            return float("nan"), float("nan"), ""
+        found.append((a, b))
+    if all(len(a) == len(b) == 1 for a, b in found):
+        draws = [bootstrap_means(a[0] - b[0], seed=number) for number, (a, b) in enumerate(found)]
+        return (*interval(np.mean(draws, axis=0)), "queries")
+    return (*mean_difference([seeded_difference(a, b) for a, b in found]).interval(), "queries and seeds")

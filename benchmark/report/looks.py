@@ -1,20 +1,27 @@
 """How methods, data sets and figures look, and in which order they stand: in every table and figure alike.
 
 No drawing happens here, and no method is known here: whom a report puts in front is in highlight.toml. Colours are
-told apart by colour-blind readers, and no two highlighted methods share both marker and line.
+told apart by colour-blind readers where there are few methods; no two methods share a marker, white inside or filled.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import string
 import tomllib
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+Free = TypeVar("Free", bound=Hashable)
 HIGHLIGHT = Path(__file__).parent / "highlight.toml"
 COLUMN, FULL = 3.33, 7.0  # inches: one column and the full width of an ACM page
+
+
+MANY_POINTED = {"star": 1, "ray": 2}  # matplotlib's styles of a marker of so many points
+Mark = tuple[str, bool]  # marker, whether filled
 
 
 @dataclass(frozen=True)
@@ -24,10 +31,31 @@ class Look:
     color: str
     marker: str
     dash: tuple[float, ...]  # lengths of ink and gap in points; empty for a solid line
+    filled: bool = False
+
+    @property
+    def symbol(self) -> Any:
+        """The marker as matplotlib has it."""
+        kind, points = self.marker.rstrip("0123456789"), self.marker.lstrip(string.ascii_lowercase)
+        return (int(points), MANY_POINTED[kind], 0) if kind in MANY_POINTED else self.marker
+
+    def mark(self) -> dict[str, Any]:
+        """Keyword arguments of matplotlib's plot, for points alone."""
+        face = self.color if self.filled else "white"
+        return {"color": self.color, "marker": self.symbol, "markerfacecolor": face, "linestyle": "none"}
 
     def line(self) -> dict[str, Any]:
-        """Keyword arguments of matplotlib's plot."""
-        return {"color": self.color, "marker": self.marker, "linestyle": (0, self.dash) if self.dash else "-"}
+        """The same for a line with its points."""
+        return self.mark() | {"linestyle": (0, self.dash) if self.dash else "-"}
+
+
+@dataclass(frozen=True)
+class SpareLooks:
+    """What looks are made of for methods that have none in highlight.toml."""
+
+    colors: tuple[str, ...]
+    marks: tuple[Mark, ...]
+    dashes: tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -58,15 +86,11 @@ class Highlight:
     datasets: tuple[str, ...]
     pair: tuple[str, ...]
     front: tuple[str, ...]
-    bits: int
     apart: tuple[Apart, ...]
     ablations: tuple[Ablation, ...]
     symbols: dict[str, str]
     looks: dict[str, Look]
-
-    @property
-    def variants(self) -> list[str]:
-        return [name for ablation in self.ablations for name in ablation.variants]
+    spare: SpareLooks
 
 
 @functools.cache
@@ -75,28 +99,55 @@ def highlight(path: Path = HIGHLIGHT) -> Highlight:
     raw: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     lists = {name: tuple(raw[name]) for name in ("order", "families", "datasets", "pair", "front")}
     ablations = tuple(Ablation(**one | {"variants": tuple(one["variants"])}) for one in raw["ablations"])
-    looks = {name: Look(one["color"], one["marker"], tuple(one["dash"])) for name, one in raw["looks"].items()}
+    looks = {name: Look(**one | {"dash": tuple(one["dash"])}) for name, one in raw["looks"].items()}
     apart = tuple(Apart(**one) for one in raw["apart"])
-    return Highlight(**lists, bits=raw["bits"], apart=apart, ablations=ablations, symbols=raw["symbols"], looks=looks)
+    spare = raw["spare"]
+    marks = [(one, filled) for filled in (False, True) for one in spare["open"]] + [
+        (one, False) for one in spare["thin"]
+    ]
+    spare = SpareLooks(tuple(spare["colors"]), tuple(marks), tuple(map(tuple, spare["dashes"])))
+    return Highlight(**lists, apart=apart, ablations=ablations, symbols=raw["symbols"], looks=looks, spare=spare)
 
 
-SPARE_COLORS = ("#332288", "#117733", "#AA4499", "#882255", "#44AA99", "#999933", "#661100", "#6699CC")
-SPARE_MARKERS = ("*", "8", "H", "1", "2", "3", "4", "+", "x")
-SPARE_DASHES: tuple[tuple[float, ...], ...] = ((), (4.0, 1.6), (1.2, 1.4), (5.0, 1.4, 1.2, 1.4))
+def _spare_looks(
+    colors: Sequence[str], open: Sequence[str], thin: Sequence[str], dashes: Sequence[Sequence[float]]
+) -> SpareLooks:
+    marks = [(marker, filled) for filled in (False, True) for marker in open] + [(marker, False) for marker in thin]
+    return SpareLooks(tuple(colors), tuple(marks), tuple(map(tuple, dashes)))
+
+
 CONTROL = "control"  # the family of what is no method but a yardstick: grey in figures, and never ranked
-GREY = "#a6a6a6"
+GREY = "#A6A6A6"
+PALE = "#DCDCDC"  # of methods that a crowded figure shows without their names
 
 
-def look(method: str, family: str = "") -> Look:
-    """The look of a method; of one not highlighted by its name alone, so that it is the same in every report."""
-    known = highlight().looks
-    if method in known:
-        return known[method]
-    number = int.from_bytes(hashlib.sha256(method.encode(errors="replace")).digest()[:4], "big")
-    number, color = divmod(number, len(SPARE_COLORS))
-    number, marker = divmod(number, len(SPARE_MARKERS))
-    shown = GREY if family == CONTROL else SPARE_COLORS[color]
-    return Look(shown, SPARE_MARKERS[marker], SPARE_DASHES[number % len(SPARE_DASHES)])
+def assigned_looks(families: Mapping[str, str]) -> dict[str, Look]:
+    """Method -> look, for the methods of one results folder with their families; no two alike as long as looks last.
+
+    Built-in methods have theirs in highlight.toml. Others take the colour and the marker that the hash of their name
+    points at, or the next free one: a look changes only where a newcomer points at the same.
+    """
+    known, spare = highlight().looks, highlight().spare
+    found = {name: known[name] for name in families if name in known}
+    colors: set[str] = set()
+    marks = {(one.marker, one.filled) for one in found.values()}
+    for name in sorted(set(families) - set(known)):
+        number = int.from_bytes(hashlib.sha256(name.encode(errors="replace")).digest()[:8], "big")
+        turns, place = divmod(number, len(spare.colors))
+        color = GREY if families[name] == CONTROL else _free(spare.colors, place, colors)
+        marker, filled = _free(spare.marks, turns, marks)
+        found[name] = Look(color, marker, spare.dashes[turns % len(spare.dashes)], filled)
+    return found
+
+
+def _free(pool: Sequence[Free], place: int, taken: set[Free]) -> Free:
+    """The first at or behind a place that nobody has taken; where all are taken, they are given once more."""
+    if len(taken) >= len(pool):
+        taken.clear()
+    order = (pool[(place + step) % len(pool)] for step in range(len(pool)))
+    chosen = next(one for one in order if one not in taken)
+    taken.add(chosen)
+    return chosen
 
 
 def method_order(method: str, family: str = "") -> tuple[int, int, str]:

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.execution.record import Record
+from benchmark.program import typed
 from benchmark.report.display_names import LONGEST_REASON, clean
-from benchmark.report.drawing import Drawing
-from benchmark.report.looks import look
+from benchmark.report.drawing import Drawing, mark_outline
+from benchmark.report.looks import Look
 from benchmark.report.retrievals import TOP, Gallery
 from benchmark.report.table import Table, spread_text, to_latex
 
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 IMAGE_BUDGET = 3_000_000  # bytes of retrieved images in the page, so that it stays under 8 MB
-LINKED_ONLY = ("radius-", "recall-", "top-n-")  # shown by the strips; alone they are only linked
+LINKED_ONLY = ("radius-", "recall-", "top-n-", "map-")  # shown by strips and overview; alone they are only linked
+LONGEST_LINE = 500  # letters of a line of a traceback
+KINDS = ("Scores", "Ranks and tests")  # of tables; the others follow as they come
 WIDE = ("strip", "training", "top10")
 AUDITED = {
     "classes": "Classes",
@@ -52,6 +55,14 @@ class Page:
     galleries: list[Gallery] = field(default_factory=list)
     charts: list[dict[str, Any]] = field(default_factory=list)
     unshown: list[tuple[str, str]] = field(default_factory=list)  # what could not be shown, and why
+    shared: list[tuple[str, str]] = field(default_factory=list)  # sheet -> what the captions of its tables share
+    logged: set[str] = field(default_factory=set)  # keys of failed cells whose log is in the results folder
+    looks: dict[str, Look] = field(default_factory=dict)
+    unnamed: set[str] = field(default_factory=set)  # methods that begin unticked in the explorer
+    setup: list[str] = field(default_factory=list)  # files that describe the experiment
+    setup_words: list[str] = field(default_factory=list)  # what they say
+    tried: int = 0  # pieces that were gathered, made or not
+    expected: int = 0  # how many there will be
 
 
 def write_page(path: Path, page: Page, frame: pd.DataFrame, records: list[Record]) -> None:
@@ -66,8 +77,6 @@ def write_page(path: Path, page: Page, frame: pd.DataFrame, records: list[Record
         lstrip_blocks=True,
     )
     environment.filters["spread"] = spread_text
-    families = dict(zip(frame["method"], frame["family"], strict=True)) if len(frame) else {}
-    looks = {method: look(method, family) for method, family in sorted(families.items())}
     audited = list(audits(records, frame, page.unshown))
     html = environment.get_template("page.html.j2").render(
         page=page,
@@ -76,14 +85,28 @@ def write_page(path: Path, page: Page, frame: pd.DataFrame, records: list[Record
         figures=[figure_entry(drawing, path.parent) for drawing in page.drawings],
         browser=list(browser(page.galleries)),
         charts=page.charts,
-        looks={method: {"color": one.color, "dash": list(one.dash)} for method, one in looks.items()},
-        problems=problems(frame),
+        kinds=table_kinds(page.tables),
+        looks={method: _look_of_charts(look) for method, look in page.looks.items()},
+        unnamed=sorted(page.unnamed),
+        problems=problems(frame, {record.key: record for record in records}, page.logged),
         stale=stale_results(frame),
         audits=audited,
         provenance=origins(records),
         cells=len(frame),
+        setup_words=page.setup_words,
     )
     path.write_text(html, encoding="utf-8", errors="replace")
+
+
+def _look_of_charts(look: Look) -> dict[str, Any]:
+    return {"color": look.color, "dash": list(look.dash), "mark": mark_outline(look), "filled": look.filled}
+
+
+def table_kinds(tables: list[Table]) -> dict[str, list[Table]]:
+    """Tables by kind: those of one kind are folded behind tabs."""
+    names = dict.fromkeys([*KINDS, *(table.kind for table in tables)])
+    found = {name: [table for table in tables if table.kind == name] for name in names}
+    return {name: group for name, group in found.items() if group}
 
 
 def head_rows(table: Table) -> list[tuple[str, int]]:
@@ -103,7 +126,8 @@ def figure_entry(drawing: Drawing, folder: Path) -> dict[str, Any]:
     if not drawing.name.startswith(LINKED_ONLY):
         content = (folder / "figures" / f"{drawing.name}.png").read_bytes()
         source = f"data:image/png;base64,{base64.b64encode(content).decode()}"
-    shown = {"name": drawing.name, "title": drawing.title, "alt": drawing.alt, "note": drawing.note}
+    shown: dict[str, Any] = {"name": drawing.name, "title": drawing.title, "alt": drawing.alt, "note": drawing.note}
+    shown["opens"] = drawing.kind == "overview"  # the page begins with it
     wide = drawing.name.startswith(WIDE) or bool(drawing.options.get("wide"))
     return shown | {"wide": wide, "source": source}
 
@@ -171,8 +195,8 @@ def _data_uri(image: np.ndarray) -> str:
 # --- failures, audits, provenance --------------------------------------------------------------------------
 
 
-def problems(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Shown cells without a score, those alike in one row."""
+def problems(frame: pd.DataFrame, records: Mapping[str, Record], logged: Collection[str] = ()) -> list[dict[str, Any]]:
+    """Shown cells without a score, those alike in one row, with the whole traceback of the first of them."""
     if frame.empty:
         return []
     bad = frame[frame["shown"] & (frame["status"] != "ok")]
@@ -180,8 +204,17 @@ def problems(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [
         dict(zip(("method", "dataset", "profile", "status", "reason"), key, strict=True))
         | {"bits": ", ".join(str(b) for b in sorted(cells["bits"].unique())), "count": len(cells)}
+        | {"traceback": _traceback(records.get(cells["key"].iloc[0])), "key": clean(cells["key"].iloc[0])[:12]}
+        | {"logged": cells["key"].iloc[0] in logged, "why": typed(["why", clean(cells["key"].iloc[0])[:12]])}
         for key, cells in groups
     ]
+
+
+def _traceback(record: Record | None) -> str:
+    """Line by line as it was, but for what a page cannot hold."""
+    told = str(((record and record.error) or {}).get("traceback") or "")
+    lines = [(line[: len(line) - len(line.lstrip(" "))], clean(line, LONGEST_LINE)) for line in told.splitlines()]
+    return "\n".join(f"{indent}{words}" for indent, words in lines)
 
 
 def stale_results(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -1,9 +1,10 @@
-"""Ranks over the cells that methods share: the table, and the critical-difference diagram."""
+"""Ranks over the cells that methods share: the table, each pair's test, and the critical-difference diagram."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,17 +13,17 @@ from benchmark.evaluation.statistics import (
     critical_difference,
     friedman,
     holm,
-    paired_difference,
-    permutation_tests,
+    paired_tests,
     ranks,
 )
 from benchmark.report.common_field import CommonField, common_field, left_out_words
 from benchmark.report.drawing import Drawing
-from benchmark.report.score_tables import SURE, caption
+from benchmark.report.score_tables import SURE, TESTED, caption
 from benchmark.report.sheets import DatasetColumn, Sheet, map_at
 from benchmark.report.stored_arrays import StoredArrays
 from benchmark.report.table import DASH, Column, Entry, Table, number, text
 
+TESTS_KIND = "Ranks and tests"
 FEWEST = 3  # methods: two have no ranks worth a table
 
 
@@ -36,15 +37,33 @@ def mean_ranks(field: CommonField) -> np.ndarray:
     return np.array(by_set).reshape(len(field.datasets), len(names))
 
 
-def rank_table(sheet: Sheet, stored: StoredArrays, *, name: str) -> Table | None:
-    """Mean rank per data set and over them, groups no test tells apart, and sure wins by per-query AP."""
+@dataclass(frozen=True)
+class PairTest:
+    """Two compared methods (their places in the field) on one data set: p, Holm-corrected over all, and a - b."""
+
+    dataset: str
+    a: int
+    b: int
+    p: float
+    difference: float
+
+
+def rank_tables(sheet: Sheet, stored: StoredArrays) -> list[Table]:
+    """Ranks, and for each data set the test of every pair."""
     field = common_field(sheet)
-    if len(field.methods) < FEWEST:
-        return None
+    if len(field.methods) < 2:
+        return []
+    tests = pair_tests(field, stored)
+    made = [rank_table(field, tests, name=f"ranks-{sheet.slug}")] if len(field.methods) >= FEWEST else []
+    return made + [pair_table(field, dataset, tests) for dataset in field.datasets]
+
+
+def rank_table(field: CommonField, tests: Sequence[PairTest], *, name: str) -> Table:
+    """Mean rank per data set and over them, groups no test tells apart, and sure wins by per-query AP."""
     by_set, datasets = mean_ranks(field), field.datasets
     mean, several = by_set.mean(axis=0), len(datasets) > 1
     letters = _group_letters(mean, len(datasets))
-    wins = _sure_wins(field, stored)
+    wins = _sure_wins(len(field.methods), tests)
     columns = [Column("Method", numeric=False), Column("mean rank")]
     columns += [Column(dataset.label, "rank, mean over bits") for dataset in datasets] if several else []
     columns += [Column("group", numeric=False)] if several else []
@@ -55,10 +74,12 @@ def rank_table(sheet: Sheet, stored: StoredArrays, *, name: str) -> Table | None
         entries += [*(number(value, 2) for value in by_set[:, i]), text(letters[i])] if several else []
         body.append([*entries, _whole_entry(wins[i].sum()), _whole_entry(wins[:, i].sum())])
     remarks = [line for line in (left_out_words(field),) if line]
-    title = sheet.titled("Ranks over data sets" if several else "Ranks")
-    return Table(
-        name, title, f"{_note(field, by_set)} {caption(field.sheet, spreads=False)}", columns, body, remarks=remarks
+    title, shared = (
+        field.sheet.titled("Ranks over data sets" if several else "Ranks"),
+        caption(field.sheet, spreads=False),
     )
+    told = _note(field, by_set)
+    return Table(name, title, told, columns, body, remarks=remarks, shared=shared, kind=TESTS_KIND)
 
 
 def _note(field: CommonField, by_set: np.ndarray) -> str:
@@ -73,10 +94,40 @@ def _note(field: CommonField, by_set: np.ndarray) -> str:
             f" Methods that share a group letter lie within Nemenyi's critical difference {gap:.2f} "
             f"(95 %, {sets} data sets{tested})."
         )
-    return (
-        f"{said} Sure: p < {SURE}, paired permutation test on per-query AP, averaged over code lengths and seeds, "
-        f"Holm-corrected over all pairs{' and data sets' if sets > 1 else ''}."
+    return f"{said} Sure: p < {SURE}, {_corrected(field)}."
+
+
+def _corrected(field: CommonField) -> str:
+    over = "all pairs and data sets" if len(field.datasets) > 1 else "all pairs"
+    lengths = "; AP is averaged over code lengths" if len(field.columns) > len(field.datasets) else ""
+    return f"Holm-corrected over {over}: {TESTED}{lengths}"
+
+
+def pair_table(field: CommonField, dataset: DatasetColumn, tests: Sequence[PairTest]) -> Table:
+    """p of every pair of methods on one data set, in the order of ranks there; + where the row is surely better."""
+    ranked = mean_ranks(field)[[one.label for one in field.datasets].index(dataset.label)]
+    order = [int(i) for i in np.argsort(ranked, kind="stable")]
+    found = {(one.a, one.b): one for one in tests if one.dataset == dataset.label}
+    found |= {(b, a): replace(one, a=b, b=a, difference=-one.difference) for (a, b), one in list(found.items())}
+    columns = [Column("Method", numeric=False), *(Column(field.methods[i][1]) for i in order)]
+    body = [[text(field.methods[i][1]), *(_pair_entry(found.get((i, j)), i == j) for j in order)] for i in order]
+    note = (
+        f"p of the difference between the method of the row and that of the column; + where the row is better, - where "
+        f"it is worse and p < {SURE}, {_corrected(field)}. {field.where_on(dataset)}; the best rank first."
     )
+    remarks = [line for line in (left_out_words(field),) if line]
+    title = field.sheet.titled(f"Pairwise tests on {dataset.label}")
+    name, shared = f"pairwise-{dataset.slug}-{field.sheet.slug}", caption(field.sheet, spreads=False)
+    return Table(name, title, note, columns, body, remarks=remarks, shared=shared, kind=TESTS_KIND)
+
+
+def _pair_entry(test: PairTest | None, same: bool) -> Entry:
+    if same:
+        return Entry()
+    if test is None:
+        return Entry(DASH, None, note="per-query scores are missing")
+    mark = "" if test.p >= SURE else "+" if test.difference > 0 else "-"
+    return Entry("<0.001" if test.p < 0.001 else f"{test.p:.3f}", test.p, mark=mark)
 
 
 def _whole_entry(value: float) -> Entry:
@@ -88,30 +139,35 @@ def _group_letters(mean: np.ndarray, datasets: int) -> list[str]:
     return ["".join(chr(97 + g) for g, group in enumerate(groups) if i in group) or DASH for i in range(len(mean))]
 
 
-def _sure_wins(field: CommonField, stored: StoredArrays) -> np.ndarray:
+def _sure_wins(count: int, tests: Sequence[PairTest]) -> np.ndarray:
     """wins[i, j]: data sets on which method i is surely better than method j."""
-    wins = np.zeros((len(field.methods), len(field.methods)), int)
-    found = [pair for dataset in field.datasets for pair in _tested_pairs(field, dataset, stored)]
-    for (i, j, _, difference), q in zip(found, holm([p for _, _, p, _ in found]), strict=True):
-        if q < SURE:
-            winner, loser = (i, j) if difference > 0 else (j, i)
+    wins = np.zeros((count, count), int)
+    for test in tests:
+        if test.p < SURE:
+            winner, loser = (test.a, test.b) if test.difference > 0 else (test.b, test.a)
             wins[winner, loser] += 1
     return wins
+
+
+def pair_tests(field: CommonField, stored: StoredArrays) -> list[PairTest]:
+    """Every pair of compared methods on every data set."""
+    found = [(one.label, *pair) for one in field.datasets for pair in _tested_pairs(field, one, stored)]
+    adjusted = holm([p for _, _, _, p, _ in found])
+    return [PairTest(label, i, j, float(q), d) for (label, i, j, _, d), q in zip(found, adjusted, strict=True)]
 
 
 def _tested_pairs(
     field: CommonField, dataset: DatasetColumn, stored: StoredArrays
 ) -> Sequence[tuple[int, int, float, float]]:
-    """(method, method, p, summed difference) of each pair of methods whose per-query scores were kept."""
+    """(method, method, p, mean difference) of each pair of methods whose per-query scores were kept."""
     cells = field.sheet.of(dataset)
-    ap = [stored.mean(cells[cells["method"] == name], "ap", of_all=True) for name, _ in field.methods]
-    have = [i for i, array in enumerate(ap) if array is not None]
-    pairs = [(i, j) for n, i in enumerate(have) for j in have[n + 1 :]]
-    if not pairs or len({array.shape for array in ap if array is not None}) != 1:
+    found = [stored.by_seed(cells[cells["method"] == name], "ap") for name, _ in field.methods]
+    kept = [(i, scores) for i, scores in enumerate(found) if scores is not None]
+    pairs = [(n, m) for n in range(len(kept)) for m in range(n + 1, len(kept))]
+    if not pairs or len({scores.shape[1] for _, scores in kept}) != 1:
         return []
-    differences = np.stack([paired_difference(ap[i], ap[j]) for i, j in pairs], axis=1)  # type: ignore[arg-type]
-    tested = permutation_tests(differences)
-    return [(i, j, float(p), d) for (i, j), p, d in zip(pairs, tested, differences.sum(axis=0), strict=True)]
+    tested, means = paired_tests([scores for _, scores in kept], pairs)
+    return [(kept[n][0], kept[m][0], float(p), float(d)) for (n, m), p, d in zip(pairs, tested, means, strict=True)]
 
 
 def rank_figure(sheet: Sheet) -> list[Drawing]:

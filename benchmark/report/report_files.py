@@ -1,9 +1,9 @@
 """The files of a report: which are ours, whether they are whole, what they were made from, and how old ones go.
 
-A report folder holds index.html, tables/ and figures/, and a manifest with the size and sha256 of each of them. The
-manifest is a note to ourselves, not an order: whatever it says, only files of our own naming inside the folder are
-ever removed, and a file counts as up to date only if it still has the content it was written with. What bears one of
-our names and is no plain file is neither read nor written through.
+A report folder holds index.html, experiment.md and .tex, references.bib, tables/ and figures/, and a manifest with the
+size and sha256 of each of them. The manifest is a note to ourselves, not an order: whatever it says, only files of our
+own naming inside the folder are ever removed, and a file counts as up to date only if it still has the content it was
+written with. What bears one of our names and is no plain file is neither read nor written through.
 """
 
 from __future__ import annotations
@@ -22,9 +22,14 @@ from benchmark.data.hashing import code_hash
 
 PACKAGE = Path(__file__).parents[1]
 MANIFEST = "manifest.json"
-OURS = re.compile(r"index\.html|tables/[a-z0-9][a-z0-9-]*\.(csv|md|tex)|figures/[a-z0-9][a-z0-9-]*\.(pdf|png|csv)")
+OURS = re.compile(
+    r"index\.html|experiment\.(md|tex)|references\.bib|tables/[a-z0-9][a-z0-9-]*\.(csv|md|tex)|figures/[a-z0-9][a-z0-9-]*\.(pdf|png|csv)"
+)
 # Besides the report's own code: what reads records and turns them into scores, chances and statements.
-DECISIVE = ("report", "evaluation", "execution/record.py", "execution/store.py", "labels.py", "arrays.py")
+DECISIVE = (
+    "report", "evaluation", "cards", "execution/record.py", "execution/store.py", "labels.py", "arrays.py",
+    "program.py",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

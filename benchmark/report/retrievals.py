@@ -65,7 +65,7 @@ def gallery_of(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -> Ga
         bits=bits,
         queries=queries,
         methods=[(name, title) for name, title in methods(cells) if name in items],
-        lead=[name for name in leading(cells) if name in items],
+        lead=[name for name in leading(cells, sheet.highlight) if name in items],
         items=items,
         hits=hits,
         query_names=[_named(labels[0][query], names) for query in queries],
@@ -149,10 +149,10 @@ def _decode(images: Any, rows: list[int]) -> Pictures:
 
 
 def retrieval_figure(shown: Gallery, stem: str) -> Drawing | None:
-    """Top 10 of the two leading methods for the first few queries; None without images."""
+    """Top 10 of the highlighted methods for the first few queries; None without images."""
     import pandas as pd
 
-    if not shown.item_images or len(shown.lead) < 2:
+    if not shown.item_images or not shown.lead:
         return None
     titles = dict(shown.methods)
     images: dict[str, np.ndarray] = {}

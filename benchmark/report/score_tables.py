@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import string
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmark.evaluation.statistics import holm, permutation_test
+from benchmark.evaluation.statistics import holm, paired_tests
 from benchmark.execution.record import CODES_ONLY
 from benchmark.report.dataset_sweeps import dataset_sweeps
 from benchmark.report.display_names import clean, slug
@@ -23,6 +24,7 @@ from benchmark.report.sheets import (
     controls,
     curve_bits,
     cutoff,
+    is_variant,
     main_sheet,
     map_at,
     methods,
@@ -36,10 +38,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SURE = 0.05
-MARK = (
-    f"* the best differs from the runner-up, p < {SURE}: paired permutation test on per-query AP, "
-    "Holm-corrected over the table."
+TESTED = (
+    "on per-query AP, by a paired permutation test where both have one seed, else by a t test whose variance is that "
+    "over queries and that over seeds"
 )
+MARK = f"* the best differs from the runner-up, p < {SURE}, Holm-corrected over the table: {TESTED}."
 BOLD = "Among the scores of a column the best is bold, the second underlined, ties at the printed precision included."
 CONTROLS = "Controls ({}) stand apart at the end, and grey in figures: no methods, and never ranked or tested."
 GROUPS = {"head": "Head", "middle": "Middle", "tail": "Tail"}
@@ -54,16 +57,25 @@ def caption(sheet: Sheet, *, spreads: bool = True) -> str:
     `spreads`: whether the table prints them where there are several seeds.
     """
     cells = scored(sheet.cells)
-    seeds = [str(seed) for seed in sorted(cells["seed"].unique())]
-    means = "mean ± standard deviation" if spreads else "mean"
-    spread = f"{means} over seeds {', '.join(seeds)}" if len(seeds) > 1 else f"seed {_or_dash(seeds)}"
     return (
         f"{'; '.join(dataset_words(sheet, dataset) for dataset in sheet.datasets())}. "
         f"Ties: {_words(cells, 'ties')}; AP divided by: {_words(cells, 'denominator')}; "
-        f"query without a hit: {_words(cells, 'empty')}; {spread}; "
+        f"query without a hit: {_words(cells, 'empty')}; {seed_words(cells, spreads)}; "
         f"backbone: {_backbone_words(sheet)}; profile: {sheet.profile or DASH}"
         f"{'; ' if sheet.extra else ''}{sheet.extra}; settings: {settings_words(cells)}."
     )
+
+
+def seed_words(cells: pd.DataFrame, spreads: bool = True) -> str:
+    """Which seeds, what ± is, and how seeds enter the tests: only what is true of these cells."""
+    seeds = [str(seed) for seed in sorted(cells["seed"].unique())]
+    if len(seeds) < 2:
+        return f"seed {_or_dash(seeds)} alone, so that tests and intervals speak of queries, not of other trainings"
+    each = cells.groupby(["dataset_label", "bits", "method", "params"])["seed"].nunique()
+    many = f"{each.min()} to {each.max()}" if each.min() < each.max() else f"{each.max()}"
+    means = "mean ± standard deviation (n − 1)" if spreads else "mean"
+    tests = "tests count the variance over seeds beside that over queries"
+    return f"{means} over {many} seeds ({', '.join(seeds)}); {tests}"
 
 
 def _backbone_words(sheet: Sheet) -> str:
@@ -92,16 +104,21 @@ def settings_words(cells: pd.DataFrame) -> str:
         return SETTINGS.get(kinds[0], kinds[0])
     words = []
     for kind in kinds:
-        where = []
+        where: dict[str, list[str]] = {}  # whose -> data sets
         for label, own in cells.groupby("dataset_label", sort=False):
             titles = own.loc[own["settings"] == kind, "title"].unique()
-            if len(titles) == own["title"].nunique():
-                where.append(str(label))
-            elif len(titles):
-                usual = own["settings"].mode()[0] == kind
-                where.append(f"{'the others' if usual else ', '.join(titles)} on {label}")
-        words.append(f"{SETTINGS.get(kind, kind)} ({', '.join(where)})")
-    return "; ".join(words)
+            usual = own["settings"].mode()[0] == kind
+            whose = "all" if len(titles) == own["title"].nunique() else "others" if usual else ", ".join(titles)
+            if len(titles):
+                where.setdefault(whose, []).append(str(label))
+        told = f"{SETTINGS.get(kind, kind)} ({'; '.join(_whose_words(*one) for one in where.items())})"
+        words.append(("others" in where, told))
+    return "; ".join(told for _, told in sorted(words, key=lambda one: one[0]))  # the others after those named
+
+
+def _whose_words(whose: str, labels: Sequence[str]) -> str:
+    on = ", ".join(labels)
+    return on if whose == "all" else f"the others on {on}" if whose == "others" else f"{whose} on {on}"
 
 
 def _or_dash(words: Sequence[str]) -> str:
@@ -114,7 +131,12 @@ def dataset_words(sheet: Sheet, dataset: DatasetColumn) -> str:
     protocol = "" if dataset.protocol == "miniature" else f"protocol {dataset.protocol}, "
     chance = chance_level(sheet.of(dataset))
     known = "" if chance is None else f", chance {chance:.4f}"
-    return f"{dataset.label} ({protocol}split {dataset.revision[:8]}, k = {k}{known})"
+    return f"{dataset.label} ({protocol}split {_short_revision(dataset.revision)}, k = {k}{known})"
+
+
+def _short_revision(revision: str) -> str:
+    """The beginning of a hash; words of an author's own whole, as far as a caption goes."""
+    return revision[:8] if set(revision) <= set(string.hexdigits) else clean(revision, 24)
 
 
 def at_bits(sheet: Sheet) -> str:
@@ -146,8 +168,8 @@ def _unknown(good: pd.DataFrame, column: str) -> str:
     """Why cells that are done have no such number, or that there are none."""
     if good.empty:
         return "not run"
-    if column.startswith("search_"):
-        return "not measured"
+    if column.startswith(SEARCH):
+        return NOT_MEASURED
     return CODES_ONLY if (good["settings"] == CODES_ONLY).any() else "does not apply"
 
 
@@ -183,10 +205,10 @@ def _p_of_the_lead(groups: list[pd.DataFrame], entries: list[Entry], stored: Sto
     second = [i for i, entry in enumerate(entries) if entry.place == 2]
     if len(best) != 1 or not second:
         return None
-    a, b = (stored.mean(scored(groups[i]), "ap", of_all=True) for i in (best[0], second[0]))
-    if a is None or b is None or a.shape != b.shape:
+    a, b = (stored.by_seed(scored(groups[i]), "ap") for i in (best[0], second[0]))
+    if a is None or b is None or a.shape[1] != b.shape[1]:
         return None
-    return permutation_test(a, b)
+    return float(paired_tests([a, b], [(0, 1)])[0][0])
 
 
 def _mark_winners(blocks: list[list[Entry]], tests: list[float | None]) -> list[list[Entry]]:
@@ -201,7 +223,7 @@ def _mark_winners(blocks: list[list[Entry]], tests: list[float | None]) -> list[
 # --- MAP ---------------------------------------------------------------------------------------------------
 
 
-def map_table(sheet: Sheet, stored: StoredArrays, *, name: str, title: str) -> Table:
+def map_table(sheet: Sheet, stored: StoredArrays, *, name: str, title: str, note: str = "") -> Table:
     """MAP@k per method x bits x data set: best bold, second underlined, sure winners marked, chance below."""
     rows, digits = methods(sheet.cells), _digits(sheet)
     columns, blocks, tests = [Column("Method", numeric=False)], [], []
@@ -221,8 +243,9 @@ def map_table(sheet: Sheet, stored: StoredArrays, *, name: str, title: str) -> T
     body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]
     remarks = [MARK] if any(entry.mark for row in body for entry in row) else []
     remarks += mixtures(sheet)
-    told, foot = f"{caption(sheet)} {BOLD}{control_words(sheet.cells)}", 1 + len(controls(sheet.cells))
-    return Table(name, title, told, columns, [*body, chance], foot=foot, remarks=remarks)
+    told, foot = f"{note}{BOLD}{control_words(sheet.cells)}", 1 + len(controls(sheet.cells))
+    shared = caption(sheet)
+    return Table(name, title, told, columns, [*body, chance], foot=foot, remarks=remarks, shared=shared)
 
 
 def control_words(cells: pd.DataFrame) -> str:
@@ -249,15 +272,18 @@ def group_table(sheet: Sheet, stored: StoredArrays, *, name: str) -> Table | Non
         by_chance = stored.chance_by_group(at)
         for group, label in GROUPS.items():
             columns.append(Column(label, dataset.label))
-            entries = [score_entry(at[at["method"] == method], f"map_{group}", digits) for method, _ in rows]
+            entries = [
+                score_entry(at[at["method"] == method], f"map_{group}", digits, seeds=at["seed"].nunique())
+                for method, _ in rows
+            ]
             blocks.append(rank_places(entries, len(controls(cells))))
             chance.append(number(by_chance.get(group), digits))
     body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]
-    note = f"Mean over the classes of each group, by frequency among training images; {at_bits(sheet)}."
+    note = f"Mean over the classes of each group, by frequency among training rows; {at_bits(sheet)}."
     note += f" Without groups, as their classes are about equally frequent: {', '.join(left_out)}." if left_out else ""
     title = sheet.titled(f"{map_at(cells)} of head, middle and tail classes")
-    told = f"{note} {caption(sheet)} {BOLD}{control_words(cells)}"
-    return Table(name, title, told, columns, [*body, chance], foot=1 + len(controls(cells)))
+    told, foot = f"{note} {BOLD}{control_words(cells)}", 1 + len(controls(cells))
+    return Table(name, title, told, columns, [*body, chance], foot=foot, shared=caption(sheet))
 
 
 # --- against published numbers -----------------------------------------------------------------------------
@@ -291,7 +317,7 @@ def published_table(sheet: Sheet, *, name: str) -> Table | None:
     title = sheet.titled(f"{map_at(sheet.cells)} reproduced here against published")
     sources = "; ".join(dict.fromkeys(one.source for one in alike.values()))
     note = f"Δ = here − published. Published numbers: {sources}, whose tie rule is not stated."
-    return Table(name, title, f"{caption(sheet)} {note}", columns, rows, rules)
+    return Table(name, title, note, columns, rows, rules, shared=caption(sheet))
 
 
 def _cells_of(sheet: Sheet, label: str, method: str, bits: int) -> pd.DataFrame:
@@ -318,6 +344,7 @@ def _against(cells: pd.DataFrame, other: Published | None) -> list[Entry]:
 # --- costs and health --------------------------------------------------------------------------------------
 
 
+SEARCH, NOT_MEASURED = "search_", "not measured"  # what a user measures for cells of their choice, and the others
 Measure = tuple[str, str, int, float]  # column of the frame, label, decimals, factor
 COSTS: tuple[Measure, ...] = (
     ("seconds_fit", "fit", 2, 1.0),
@@ -329,6 +356,20 @@ COSTS: tuple[Measure, ...] = (
     ("search_lookup", "lookup", 2, 100.0),
     ("search_multi", "multi", 2, 100.0),
 )
+SEARCHES: tuple[Measure, ...] = (
+    ("search_codes", "codes", 0, 1.0),
+    ("search_columns", "columns", 0, 1.0),
+    *(
+        (f"search_{index}{end}", f"{index}{label}", digits, factor)
+        for index in ("scan", "lookup", "multi")
+        for end, label, digits, factor in (
+            ("", "", 2, 100.0),
+            ("_99", " 99 %", 2, 100.0),
+            ("_touched", " touched", 0, 1.0),
+            ("_bytes", " bytes", 1, 1.0),
+        )
+    ),
+)
 HEALTH: tuple[Measure, ...] = (
     ("precision_at_radius_2", "P@H≤2", 4, 1.0),
     ("empty_ball_share", "empty", 1, 100.0),
@@ -338,30 +379,70 @@ HEALTH: tuple[Measure, ...] = (
 )
 
 
-def measure_table(sheet: Sheet, measures: Sequence[Measure], *, name: str, title: str, note: str) -> Table | None:
-    """One column per measure and data set, at the bits of the curves."""
+def measure_table(
+    sheet: Sheet, measures: Sequence[Measure], *, name: str, title: str, note: str, kind: str
+) -> Table | None:
+    """One column per measure and data set, at the bits of the curves; nothing where searches alone are shown and none
+    was measured there."""
     cells = scored(sheet.cells)
-    shown = [measure for measure in measures if measure[0] in cells and cells[measure[0]].notna().any()]
-    if not shown:
-        return None
+    means = "; means over seeds" if cells["seed"].nunique() > 1 else ""
     columns = [Column("Method", numeric=False)]
-    body: list[list[Entry]] = [[text(label)] for _, label in methods(cells)]
+    body: dict[str, list[Entry]] = {method: [text(label)] for method, label in methods(cells)}
     for dataset in sheet.datasets():
         of_set = sheet.of(dataset)
         at = of_set[of_set["bits"] == curve_bits(of_set)]
-        for column, label, digits, factor in shown:
+        for column, label, digits, factor in _known(measures, cells, at):
             columns.append(Column(label, dataset.label))
-            for row, (method, _) in zip(body, methods(cells), strict=True):
+            for method, row in body.items():
                 entry = score_entry(at[at["method"] == method], column, digits, factor)
                 row.append(replace(entry, spread=None))
+    kept = {method: row for method, row in body.items() if any(entry.note != NOT_MEASURED for entry in row[1:])}
+    if not kept:
+        return None
     return Table(
         name,
         sheet.titled(title),
-        f"{note} {at_bits(sheet).capitalize()}. {caption(sheet, spreads=False)}",
+        f"{note} {at_bits(sheet).capitalize()}{means}.",
         columns,
-        body,
-        foot=len(controls(cells)),
+        [*kept.values()],
+        foot=sum(method in kept for method, _ in controls(cells)),
+        shared=caption(sheet, spreads=False),
+        kind=kind,
     )
+
+
+def _known(measures: Sequence[Measure], cells: pd.DataFrame, at: pd.DataFrame) -> list[Measure]:
+    """Those that some cell has; of searches, that some cell has here."""
+    return [
+        measure
+        for measure in measures
+        if measure[0] in cells and (at if measure[0].startswith(SEARCH) else cells)[measure[0]].notna().any()
+    ]
+
+
+def radius_table(sheet: Sheet, *, name: str) -> Table | None:
+    """P@H<=2 per method x bits x data set, the share of empty balls beside each: without it P@H<=2 cannot be read."""
+    cells = scored(sheet.cells)
+    if "precision_at_radius_2" not in cells or cells["precision_at_radius_2"].isna().all():
+        return None
+    rows, digits = methods(cells), _digits(sheet)
+    columns, blocks = [Column("Method", numeric=False)], []
+    for dataset in sheet.datasets():
+        of_set = sheet.of(dataset)
+        for bits in sorted(of_set["bits"].unique()):
+            at = of_set[of_set["bits"] == bits]
+            groups = [at[at["method"] == method] for method, _ in rows]
+            seeds = at["seed"].nunique()
+            precise = [score_entry(group, "precision_at_radius_2", digits, seeds=seeds) for group in groups]
+            empty = [score_entry(group, "empty_ball_share", 0, 100.0) for group in groups]
+            columns += [Column(f"{bits} bits", dataset.label), Column(f"{bits} empty", dataset.label)]
+            blocks.append(rank_places(precise, len(controls(cells))))
+            blocks.append([replace(entry, spread=None, note="") for entry in empty])
+    body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]
+    title = sheet.titled("Precision within Hamming radius 2 (P@H≤2)")
+    told = f"{RADIUS_NOTE} {BOLD}{control_words(cells)}"
+    foot = len(controls(cells))
+    return Table(name, title, told, columns, body, foot=foot, shared=caption(sheet), kind=CODES_KIND)
 
 
 # --- all of them -------------------------------------------------------------------------------------------
@@ -369,9 +450,23 @@ def measure_table(sheet: Sheet, measures: Sequence[Measure], *, name: str, title
 
 COST_NOTE = (
     "Seconds to fit, to encode queries and database, and to score (machine as in the provenance; "
-    "the shared extraction of features is not counted); peak memory of the process in MB; bits stored per item. "
-    "Where performance/search.py has measured it, what a query costs as a part (%) of a scan of float features in the "
-    "same run, one thread, median: scan of all codes, lookup within radius 2, multi-index hashing."
+    "the shared extraction of features is not counted); peak memory of the process in MB; bits stored per item."
+)
+RATIO_NOTE = (
+    " Where performance/search.py has measured it, what a query costs as a part (%) of a scan of float features, the "
+    "cell's own where it had some, in the same run, one thread, median: scan of all codes, "
+    "lookup within radius 2, multi-index hashing."
+)
+SEARCH_NOTE = (
+    "Cells that performance/search.py has measured, on codes drawn from their database, as many as given: per query, "
+    "one thread, median and 99th percentile as a part (%) of a scan of float features of so many columns in the same "
+    "run; codes touched; bytes per item of the index. Scan of all codes, lookup within radius 2, multi-index hashing."
+)
+CODES_KIND = "Within radius 2, and the codes"
+COSTS_KIND = "Costs"
+RADIUS_NOTE = (
+    "A query whose ball of radius 2 is empty counts 0; empty: share of such queries (%), which is high for long codes: "
+    "a low P@H≤2 may mean codes that lie far apart, not wrong ones."
 )
 HEALTH_TITLE = "Health of the codes"
 HEALTH_NOTE = (
@@ -387,14 +482,25 @@ def sheet_tables(sheet: Sheet, stored: StoredArrays) -> list[tuple[str, Callable
     for kind, part, words in _map_parts(sheet):
         if len(part.cells):
             title = sheet.titled(f"{words} ({_features(part)})")
-            made.append((f"{kind}-{end}", partial(map_table, part, stored, name=f"{kind}-{end}", title=title)))
+            seeds = [seed_words(scored(one.cells)) for one in (part, sheet)]  # what a page says once is of the sheet
+            note = f"Here: {seeds[0]}. " if seeds[0] != seeds[1] else ""
+            made.append(
+                (f"{kind}-{end}", partial(map_table, part, stored, name=f"{kind}-{end}", title=title, note=note))
+            )
+    measured = partial(partial, measure_table, main)
+    searched = [name for name, *_ in COSTS if name.startswith(SEARCH) and name in main.cells]
+    ratios = RATIO_NOTE if main.cells[searched].notna().any(axis=None) else ""
     if len(scored(main.cells)):
-        groups, costs, health = f"groups-{end}", f"costs-{end}", f"health-{end}"
+        groups, costs, health, search, radius = (
+            f"{kind}-{end}" for kind in ("groups", "costs", "health", "search", "radius")
+        )
         made += [
             (groups, partial(group_table, main, stored, name=groups)),
             (f"published-{end}", partial(published_table, sheet, name=f"published-{end}")),
-            (costs, partial(measure_table, main, COSTS, name=costs, title="Costs", note=COST_NOTE)),
-            (health, partial(measure_table, main, HEALTH, name=health, title=HEALTH_TITLE, note=HEALTH_NOTE)),
+            (radius, partial(radius_table, main, name=radius)),
+            (health, measured(HEALTH, name=health, title=HEALTH_TITLE, note=HEALTH_NOTE, kind=CODES_KIND)),
+            (costs, measured(COSTS, name=costs, title="Costs", note=COST_NOTE + ratios, kind=COSTS_KIND)),
+            (search, measured(SEARCHES, name=search, title="Costs of a search", note=SEARCH_NOTE, kind=COSTS_KIND)),
         ]
     return made
 
@@ -406,7 +512,7 @@ def _features(sheet: Sheet) -> str:
 def _map_parts(sheet: Sheet) -> Iterator[tuple[str, Sheet, str]]:
     """(kind, cells, title) of each table of MAP: all methods, data sets set apart, swept ones, ablations."""
     yield "map", main_sheet(sheet), "Mean average precision"
-    variant = sheet.cells["method"].isin(highlight().variants)
+    variant = is_variant(sheet.cells)
     for apart in highlight().apart:
         named = sheet.cells["dataset"].str.contains(apart.contains, regex=False)
         yield apart.name, sheet.only(named & ~variant), apart.title
@@ -414,7 +520,8 @@ def _map_parts(sheet: Sheet) -> Iterator[tuple[str, Sheet, str]]:
         words = f"Mean average precision by {swept.parameter.replace('_', ' ')} of {swept.base}"
         yield f"sweep-{slug(swept.dataset)}-{slug(swept.parameter)}", replace(sheet, cells=swept.by_value), clean(words)
     for ablation in highlight().ablations:
-        yield ablation.name, _ablation(sheet, ablation), ablation.title
+        if (sheet.cells["method"] == ablation.base).any():
+            yield ablation.name, _ablation(sheet, ablation), ablation.title
 
 
 def _ablation(sheet: Sheet, ablation: Ablation) -> Sheet:

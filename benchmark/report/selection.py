@@ -47,10 +47,28 @@ def selected(records: Collection[Record], only: Mapping[str, Collection[Any]]) -
     return [record for record in records if all(FILTERS[name](record) in wanted for name, wanted in only.items())]
 
 
-def selection_words(only: Mapping[str, Collection[Any]] | None) -> list[str]:
-    """What a report was confined to, so that nobody takes its winner for the winner of all."""
-    return [
-        f"This report is confined to {name}: {', '.join(clean(value, 40) for value in wanted)}."
-        for name, wanted in (only or {}).items()
-        if name != "keys"  # a run's own; nobody can read them
-    ]
+def check_highlight(wanted: Collection[str], records: Collection[Record]) -> None:
+    """Whoever is to be put in front must be there."""
+    known = sorted({str(record.cell["method"]) for record in records})
+    for name in wanted:
+        if name not in known:
+            there = ", ".join(known)
+            raise UsageError(f"report: --highlight {name}: no result shown is of this method; there are: {there}")
+
+
+def selection_words(only: Mapping[str, Collection[Any]] | None, records: Collection[Record] = ()) -> list[str]:
+    """What a report of these records was confined to, in a sentence, so that nobody takes its winner for the winner of
+    all."""
+    shown = {name: wanted for name, wanted in (only or {}).items() if name != "keys"}  # a run's own; nobody reads them
+    if "revisions" in shown:
+        shown = {"data sets": _names_of(shown.pop("revisions"), records), **shown}
+    told = [f"{name}: {', '.join(clean(value, 40) for value in wanted)}" for name, wanted in shown.items()]
+    return [f"This report is confined to {'; '.join(told)}."] if told else []
+
+
+def _names_of(revisions: Collection[Any], records: Collection[Record]) -> list[str]:
+    """What people call the data sets of these revisions; those without a record have no name here."""
+    names = {record.revision: str(record.cell["dataset"]) for record in records}
+    found = list(dict.fromkeys(names[one] for one in revisions if one in names))
+    lost = sum(one not in names for one in revisions)
+    return found + ([f"{lost} without results"] if lost else [])

@@ -47,6 +47,8 @@ class Sheet:
     extra: str = ""  # what tells it from a sheet of the same names: profile content, weights, evaluator
     slug: str = "sheet"
     heading: str = ""  # for titles; empty where the report has one sheet only
+    highlight: tuple[str, ...] = ()  # methods that were asked to be put in front
+    variants: pd.DataFrame | None = None  # cells of methods that were set apart, beside their base
 
     @property
     def words(self) -> str:
@@ -73,7 +75,7 @@ class Sheet:
         return f"{title}; {self.heading}" if self.heading else title
 
 
-def sheets(table: pd.DataFrame) -> list[Sheet]:
+def sheets(table: pd.DataFrame, highlighted: Sequence[str] = ()) -> list[Sheet]:
     """Shown cells by profile, backbone, kind of data and setup, the largest sheet first."""
     if table.empty:
         return []
@@ -81,7 +83,7 @@ def sheets(table: pd.DataFrame) -> list[Sheet]:
     given = shown["settings"] == CODES_ONLY
     found = _joined(_apart(shown[~given]), shown[given])
     found.sort(key=lambda sheet: -len(sheet.cells))
-    return _named(found)
+    return [replace(sheet, highlight=tuple(highlighted)) for sheet in _named(found)]
 
 
 def _joined(found: Sequence[Sheet], given: pd.DataFrame) -> list[Sheet]:
@@ -171,11 +173,18 @@ def _setting(params: str) -> str:
 
 def main_sheet(sheet: Sheet) -> Sheet:
     """Without the variants, the variations and the data sets that have tables of their own."""
-    cells = sheet.cells
-    away = cells["method"].isin(highlight().variants) | cells["dataset_label"].isin(variations(cells))
+    cells, variant = sheet.cells, is_variant(sheet.cells)
+    away = cells["dataset_label"].isin(variations(cells))
     for one in highlight().apart:
         away |= cells["dataset"].str.contains(one.contains, regex=False)
-    return sheet.only(~away)
+    return replace(sheet.only(~away & ~variant), variants=cells[~away & variant])
+
+
+def is_variant(cells: pd.DataFrame) -> pd.Series[bool]:
+    """Whether a cell is one of a variant whose base is there, too; without its base it is a method like others."""
+    there = set(cells["method"])
+    names = [name for one in highlight().ablations if one.base in there for name in one.variants]
+    return cells["method"].isin(names)
 
 
 def scored(cells: pd.DataFrame) -> pd.DataFrame:
@@ -194,9 +203,11 @@ def controls(cells: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def curve_bits(cells: pd.DataFrame) -> int:
-    """Bits at which curves are shown: the highlighted length, else the most there are."""
-    bits = scored(cells)["bits"] if len(scored(cells)) else cells["bits"]
-    return highlight().bits if (bits == highlight().bits).any() else int(bits.max())
+    """Bits at which one length is shown: the longest that all methods have, or, if none is, that most of them have."""
+    good = scored(cells) if len(scored(cells)) else cells
+    own = competitors(good) if len(competitors(good)) else good
+    have = own.groupby("bits")["method"].nunique()
+    return int(have.index[have == have.max()].max())
 
 
 def at_curve_bits(sheet: Sheet, dataset: DatasetColumn) -> tuple[pd.DataFrame, int]:
@@ -206,10 +217,15 @@ def at_curve_bits(sheet: Sheet, dataset: DatasetColumn) -> tuple[pd.DataFrame, i
     return cells[cells["bits"] == bits], bits
 
 
-def leading(cells: pd.DataFrame) -> list[str]:
-    """The two methods shown side by side: the highlighted pair, else the two of highest MAP; no control."""
-    pair = highlight().pair
-    if set(pair) <= set(cells["method"]):
+def leading(cells: pd.DataFrame, wanted: Sequence[str] = ()) -> list[str]:
+    """The methods shown side by side: those wanted, else the highlighted pair, else the two of highest MAP, no control.
+
+    Of what is wanted, those that have cells here.
+    """
+    pair, there = highlight().pair, set(cells["method"])
+    if there & set(wanted):
+        return [name for name in wanted if name in there]
+    if set(pair) <= there:
         return list(pair)
     order = competitors(cells).groupby("method")["map"].mean().sort_values(ascending=False, kind="stable")
     return [str(method) for method in order.index[:2]]

@@ -72,6 +72,20 @@ class StoredArrays:
             return None
         return arrays[0] if len(arrays) == 1 else np.mean(arrays, axis=0)
 
+    def by_seed(self, cells: pd.DataFrame, name: str) -> np.ndarray | None:
+        """An array of each seed, averaged over code lengths (seeds x values); None unless every cell has it.
+
+        Where lengths were not run with the same seeds, one row: the mean over all, whose spread is not known.
+        """
+        mean = self.mean(cells, name, of_all=True)
+        if mean is None:
+            return None
+        lengths = cells["bits"].nunique()
+        rows = [own for _, own in cells.groupby("seed") if own["bits"].nunique() == lengths == len(own)]
+        if len(rows) * lengths != len(cells):
+            return mean[None]
+        return np.stack([np.mean([self.of(key)[name] for key in own["key"]], axis=0) for own in rows])
+
     def chance_by_group(self, cells: pd.DataFrame) -> dict[str, float]:
         """Group of classes -> macro MAP of a random ranking: all items at one distance, so exact."""
         from benchmark.evaluation.counting import count

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DASH = "–"
+WIDEST = 26  # columns that can be read on paper
 TEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "≤": r"$\le$", "≥": r"$\ge$", "±": r"$\pm$",
@@ -62,6 +63,17 @@ class Table:
     rules: list[int] = field(default_factory=list)  # a thin line stands above these rows
     foot: int = 0  # this many last rows are no competitors (chance): ruled off, never sorted
     remarks: list[str] = field(default_factory=list)
+    shared: str = ""  # what the caption says beside its own words, and all tables of a sheet have in common
+    kind: str = "Scores"  # tables of one kind share a place on the page
+
+    @property
+    def broad(self) -> bool:
+        """Whether no page of paper is wide enough."""
+        return len(self.columns) > WIDEST
+
+    @property
+    def full_caption(self) -> str:
+        return " ".join(part for part in (self.caption, self.shared) if part)
 
     def body(self) -> list[list[Entry]]:
         return self.rows[: len(self.rows) - self.foot]
@@ -172,16 +184,20 @@ def _row_notes(table: Table, row: list[Entry]) -> str:
 
 def to_markdown(table: Table) -> str:
     notes = table.notes()
-    lines = [f"**{_md(table.title)}.** {_md(table.caption)}", ""]
-    lines.append("| " + " | ".join(_md(label) for label in header(table)) + " |")
+    lines = [f"**{markdown(table.title)}.** {markdown(table.full_caption)}", ""]
+    lines.append("| " + " | ".join(markdown(label) for label in header(table)) + " |")
     lines.append("|" + "|".join("---:" if column.numeric else ":---" for column in table.columns) + "|")
     lines += ["| " + " | ".join(_md_entry(entry, notes) for entry in row) + " |" for row in table.rows]
     lines.append("")
-    lines += [f"<sup>{letter}</sup> {_md(line)}  " if letter else f"{_md(line)}  " for letter, line in table.footer()]
+    lines += [
+        f"<sup>{letter}</sup> {markdown(line)}  " if letter else f"{markdown(line)}  "
+        for letter, line in table.footer()
+    ]
     return "\n".join(lines) + "\n"
 
 
-def _md(raw: str) -> str:
+def markdown(raw: str) -> str:
+    """Text for Markdown: what means something there is escaped."""
     escaped = html.escape(raw, quote=False)
     for character in "\\|*_`[]":
         escaped = escaped.replace(character, "\\" + character)
@@ -189,11 +205,11 @@ def _md(raw: str) -> str:
 
 
 def _md_entry(entry: Entry, notes: dict[str, str]) -> str:
-    shown = _md(entry.text)
+    shown = markdown(entry.text)
     shown = {1: f"**{shown}**", 2: f"<u>{shown}</u>"}.get(entry.place, shown)
     if entry.spread is not None:
         shown += f" ± {spread_text(entry)}"
-    return shown + _md(entry.mark) + (f"<sup>{notes[entry.note]}</sup>" if entry.note else "")
+    return shown + markdown(entry.mark) + (f"<sup>{notes[entry.note]}</sup>" if entry.note else "")
 
 
 def tex(raw: str) -> str:
@@ -220,7 +236,7 @@ def to_latex(table: Table) -> str:
         "% needs: \\usepackage{booktabs,graphicx}",
         r"\begin{table*}[tb]",
         r"\centering",
-        rf"\caption{{{tex(table.title)}. {tex(table.caption)}}}",
+        rf"\caption{{{tex(table.title)}. {tex(table.full_caption)}}}",
         rf"\label{{tab:{table.name}}}",
         r"\vspace{4pt}\footnotesize",
         r"\setlength{\tabcolsep}{4pt}",
@@ -281,5 +297,7 @@ DOCUMENT = r"""\documentclass[10pt]{article}
 
 
 def document(tables: list[Table]) -> str:
-    """A LaTeX file that shows every table, to be compiled beside them."""
-    return DOCUMENT % "\n".join(rf"\input{{{table.name}.tex}}" + "\n" + r"\clearpage" for table in tables)
+    """A LaTeX file that shows every table that fits on paper, to be compiled beside them."""
+    shown = (rf"\input{{{table.name}.tex}}" + "\n" + r"\clearpage" for table in tables if not table.broad)
+    left_out = (f"% too wide for paper: {table.name}.csv" for table in tables if table.broad)
+    return DOCUMENT % "\n".join([*shown, *left_out])

@@ -163,7 +163,8 @@ def test_what_cannot_be_sent_to_another_process_is_told_before_any_work(tmp_path
 
 
 def test_its_parameters_are_the_flags_of_a_run() -> None:
-    """All but those that make a report or only look: `results.report(...)` does that here."""
+    """All but those that make a report or only look: `results.report(...)` does that here, and a script is its own
+    configuration."""
     import inspect
 
     from benchmark.commands.main import build_parser
@@ -174,7 +175,7 @@ def test_its_parameters_are_the_flags_of_a_run() -> None:
         name[2:].replace("-", "_") for action in command._actions for name in action.option_strings if name[:2] == "--"
     }
     parameters = set(inspect.signature(run_grid).parameters)
-    assert flags - parameters == {"help", "dry_run", "no_report", "reports", "name"}
+    assert flags - parameters == {"help", "config", "dry_run", "no_report", "reports", "name"}
     assert parameters - flags == {"quiet"}
 
 

@@ -17,6 +17,7 @@ from benchmark.registry import (
     load_only,
     load_plugin,
     methods,
+    plugin_file,
 )
 
 PLUGIN = """
@@ -41,6 +42,15 @@ def test_every_builtin_file_registers_something_and_imports_no_other_plugin():
             assert "@register_" in text, path
             assert "from methods" not in text, path
             assert "from datasets" not in text, path
+
+
+def test_only_a_plugin_file_must_be_named(tmp_path):
+    """By its name alone: folders of the machine that ran a cell are nobody's business."""
+    file = write(tmp_path / "filed.py", "test-filed")
+    load_plugin(file)
+    assert plugin_file(get_method("test-filed")) == "filed.py"
+    assert plugin_file(get_method("lsh")) is None
+    assert plugin_file(datasets.get("coco")) is None
 
 
 def test_the_papers_twelve_are_there():

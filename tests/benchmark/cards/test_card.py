@@ -6,7 +6,7 @@ import pytest
 
 from benchmark import get_method, parameter, register_method
 from benchmark.cards.bibtex import references
-from benchmark.cards.card import REMADE, card, cards_page, citations
+from benchmark.cards.card import REMADE, about_dataset, card, cards_page, citations
 from benchmark.registry import builtin_folder, builtin_names, datasets, load_plugin, methods
 
 ROOT = Path(__file__).parents[3]
@@ -95,6 +95,13 @@ def test_a_card_is_what_the_author_wrote(registered, tmp_path):
     assert (told.notes, told.differs, told.year) == (("A `note_d` of_it.", "Another note."), "in all.", "2019")
     assert told.sees == "features; no labels"
     assert references(told.citations).startswith("@misc{doe2019,\n")
+
+
+def test_a_data_set_is_told_by_its_file_and_its_class():
+    told = about_dataset(datasets.get("coco"))
+    assert told[0].startswith("coco: MS-COCO 2014, 80 categories, as the paper uses it.")
+    assert told[-1] == "The paper's MS-COCO."
+    assert not [paragraph for paragraph in told if "@inproceedings" in paragraph]
 
 
 def test_markdown_keeps_what_means_something_to_it(registered, tmp_path):

@@ -77,7 +77,18 @@ def test_packed_zero_one_and_real_codes_are_the_same_codes(command, ours) -> Non
     ("words", "told"),
     [
         ({"name": "itq"}, "a method of hashbench has this name; take another, e.g. itq-theirs"),
-        ({"bits": 24}, "query codes: int8 of shape (20, 16), expected packed uint8 of 3 columns for 24 bits"),
+        (
+            {"name": "bad/../name"},
+            "--method 'bad/../name': expected a name of 1 to 60 letters, digits, dashes and dots",
+        ),
+        ({"bits": 24}, "int8 of shape (20, 16), expected 24 columns for 24 bits, or packed uint8 of 3 columns"),
+        (
+            {"files": ("--query", "turned.npy", "--database", "d.npy")},
+            "of shape (16, 20), expected 16 columns for 16 bits",
+        ),
+        ({"files": ("--query", "turned.npy", "--database", "d.npy")}, "turn it round, rows are items"),
+        ({"files": ("--query", "flat.npy", "--database", "d.npy")}, "query codes: int8 of shape (320,)"),
+        ({"files": ("--query", "mixed.npy", "--database", "d.npy")}, "1 zeros among 320 values"),
         ({"files": ("--query", "d.npy", "--database", "d.npy")}, "query codes: 160 rows, expected 20"),
         ({"files": ("--query", "no.npy", "--database", "d.npy")}, "no.npy: no such file"),
         ({"files": ("--query", "half.npy", "--database", "d.npy")}, "--binarize sign makes real-valued codes binary"),
@@ -85,6 +96,10 @@ def test_packed_zero_one_and_real_codes_are_the_same_codes(command, ours) -> Non
 )
 def test_bad_codes_cost_a_line_and_nothing_else(command, ours, words: Any, told: str) -> None:
     np.save("half.npy", np.full((20, 16), 0.5))
+    codes = np.load("q.npy")
+    np.save("turned.npy", codes.T)
+    np.save("flat.npy", codes.ravel())
+    np.save("mixed.npy", np.where(np.arange(16) + np.arange(20)[:, None] == 0, 0, codes))
     code, out, err = add(command, **words)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert told in err

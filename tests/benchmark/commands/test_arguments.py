@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.commands import arguments
-from benchmark.commands.arguments import assignments, load_plugins, number_from, report_name, typed
+from benchmark.commands.arguments import assignments, load_plugins, number_from, report_name
 from benchmark.errors import UsageError
 
 
@@ -92,17 +91,6 @@ def test_a_sweep_is_a_parameter_and_its_values() -> None:
 def test_two_sweeps_at_once_are_refused() -> None:
     with pytest.raises(UsageError, match=r"--sweep: dph\.gamma and imagenet\.imbalance at once"):
         arguments._sweep([["dph.gamma", "1"], ["imagenet.imbalance", "paper"]])
-
-
-@given(st.lists(st.text("ab \"'\\$;\n*é-")))
-def test_the_command_line_that_says_it_again_is_read_as_the_same_words(words: list[str]) -> None:
-    assert shlex.split(typed(words)) == ["python", "run_all.py", *words]
-
-
-@pytest.mark.parametrize(("called", "start"), [("/x/hashbench", "hashbench"), ("/x/pytest", "python run_all.py")])
-def test_the_program_is_called_as_we_were(called: str, start: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.argv", [called])
-    assert typed(["list", "a b"]) == f"{start} list 'a b'"
 
 
 def test_every_flag_of_a_run_reaches_the_options(monkeypatch: pytest.MonkeyPatch) -> None:

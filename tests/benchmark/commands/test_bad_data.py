@@ -199,6 +199,12 @@ LISTS = [
     in_list("class number 10^9 in the queries", "query.txt", query=f"a0.png {10**9}\n"),
     in_list("a path that leaves the folder", "'..'", "../a2.png 0\n"),
     in_list("an absent picture", "b2.png", "b2.png 0\n"),
+    *(bad(f"lists: an absent query, {words[0]}", words, "query.txt line 2: b2.png", lists(query="a0.png 0\nb2.png 1\n"))
+      for words in (["audit", "lists:l"], run(datasets=["lists:l"]))),
+    fine("lists: an absent query left out", "audit lists:l --skip-broken", "1 rows of query left out",
+         lists(query="a0.png 0\nb2.png 1\n")),
+    fine("lists: none of their pictures", "audit lists:l", "refused by a run: lists:", lists(),
+         *(lambda place, row=row: place.path(f"l/a{row}.png").unlink() for row in range(6))),
     bad("lists: a picture that is a link to nowhere", run(datasets=["lists:l"]), "1 of 10 list rows have an image that",
         lists(), lambda place: place.path("l/a0.png").unlink(), link("l/a0.png", "nowhere")),
     fine("lists: a picture that is a link to nowhere left out", "audit lists:l --skip-broken", "left out", lists(),

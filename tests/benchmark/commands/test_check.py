@@ -72,11 +72,12 @@ def write_rows(path):
     return path
 
 
-def test_a_method_and_a_data_set_in_one_file(check, tmp_path):
-    """Issue 12: `check FILE` for data sets too."""
+@pytest.mark.parametrize("option", ["queries=9", "test-rows.queries=9"])
+def test_a_method_and_a_data_set_in_one_file(check, tmp_path, option):
+    """Issue 12: `check FILE` for data sets too; an option is said as to a run, or alone."""
     (tmp_path / "both.py").write_text(METHOD + DATASET)
     write_rows(tmp_path / "own.npz")
-    code, out, err = check("both.py", "--argument", "own.npz", "--option", "queries=9")
+    code, out, err = check("both.py", "--argument", "own.npz", "--option", option)
     assert (code, err) == (0, "")
     assert "test-mine (Mine)\n  ok     can be built\n" in out
     assert "test-rows (Rows)\n  ok     builds\n" in out
@@ -191,8 +192,13 @@ def test_a_bad_file_costs_one_line(check, tmp_path, name):
         (["lsh", "--timeout", "0"], "'0' is not a number of seconds"),
         (["lsh", "--argument", "x"], "--argument is for data sets"),
         (["lsh", "--option", "x=1"], "--option is for data sets"),
-        (["coco", "--option", "x"], "expected NAME=VALUE"),
+        (["coco", "--option", "x"], "--option x: expected NAME=VALUE or DATASET.NAME=VALUE"),
+        (["coco", "--option", ".x=1"], "--option .x=1: expected NAME=VALUE or DATASET.NAME=VALUE"),
         (["coco", "--option", "x=1"], "--option x: no such parameter"),
+        (["coco-mini", "--option", "coco-mini.x=1"], "--option coco-mini.x: no such parameter"),
+        (["coco", "--option", "coco.unseen=3"], "coco-mini.unseen=3: expected a share"),
+        (["coco-mini", "--option", "nus.unseen=0.2"], "'nus' is not checked; coco-mini has coco-mini"),
+        (["coco-mini", "--option", "unseen=0.2", "--option", "coco-mini.unseen=0.3"], "unseen is given twice"),
         (["coco", "--data-root", "nowhere"], "nowhere is not a folder"),
         (["coco", "--data-root", "."], "coco"),
         (["features:none.npz"], "none.npz does not exist"),

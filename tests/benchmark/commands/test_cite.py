@@ -63,6 +63,11 @@ def test_an_unknown_name_costs_a_line(command: Callable[..., Any]) -> None:
     assert "'imagnet' is neither a method nor a data set: did you mean 'imagenet'" in err
 
 
+def test_a_name_like_no_other_may_be_in_a_file(command: Callable[..., Any]) -> None:
+    code, out, err = command("cite", "zzz-blobs")
+    assert (code, out, err.endswith("; one in a file: --plugin FILE\n")) == (2, "", True)
+
+
 def test_what_results_used(command: Callable[..., Any]) -> None:
     history = Path(__file__).parents[2] / "history" / "schema2"
     code, out, _ = command("cite", "--results", str(history))

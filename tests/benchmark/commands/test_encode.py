@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from benchmark.errors import UsageError
 from benchmark.evaluation.codes import pack
+from benchmark.execution.model import Model
 from benchmark.execution.store import Store
+from benchmark.program import typed
 
 WORDS = ["--datasets", "features:mine.npz", "--methods", "lsh", "--bits", "8", "--no-report", "--jobs", "1"]
 
@@ -52,6 +56,44 @@ def test_bad_input_is_one_line_and_writes_nothing(
     code, _, err = command("encode", *words)
     assert (code, told in err, err.count("\n")) == (2, True, 1), err
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_where_codes_cannot_go_is_told_before_the_cell_is_looked_for_and_the_cell_before_its_model_is_read(
+    command: Callable[..., Any], own_features: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command(*WORDS, "--keep-models")
+    err = command("encode", "zebra", "--images", "mine.npz", "--out", "mine.npz")[2]
+    assert "--out mine.npz: exists already" in err
+
+    def slow(*_: Any, **__: Any) -> None:
+        assert capsys.readouterr().out == "reading the model of 'lsh mine 8 bits seed 0'\n"
+        raise UsageError("so far")
+
+    monkeypatch.setattr("benchmark.execution.model.read_model", slow)
+    np.save("rows.npy", np.zeros((2, 24)))
+    assert "so far" in command("encode", "lsh", "--images", "rows.npy", "--out", "c.npy")[2]
+
+
+@pytest.mark.parametrize("command_words", [
+    ["encode", "itq 8", "--images", "l", "--out", "c.npy"],
+    ["search", "itq 8", "--query", "l/red/00.png", "--database", "l"],
+    ["serve", "itq", "--database", "l"],
+])  # fmt: skip
+def test_an_interrupt_says_what_is_kept_and_how_to_go_on(
+    command: Callable[..., Any], picture_cells: Path, monkeypatch: pytest.MonkeyPatch, command_words: list[str]
+) -> None:
+    shutil.copytree(picture_cells / "l", "l")  # a folder whose codes are not in the cache yet
+    words = [*command_words, "--results", str(picture_cells / "results")]
+    chunks = Model.chunks
+
+    def stopped(self: Model, given: Any, start: int = 0) -> Iterator[Any]:
+        yield from chunks(self, given, start)
+        if len(given) > 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Model, "chunks", stopped)
+    code, _, err = command(*words)
+    assert (code, err) == (130, f"interrupted; what was encoded is kept; to go on: {typed(words)}\n")
 
 
 def test_a_killed_one_goes_on_where_it_stopped(lab: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -87,3 +88,46 @@ def test_words_that_mean_no_cell_are_one_line(command: Callable[..., Any], own_f
     ):
         code, _, err = command("keep", *words)
         assert (code, told in err, err.count("\n")) == (2, True, 1)
+
+
+def test_a_name_that_a_run_prints_can_be_pasted_into_every_command(
+    command: Callable[..., Any], own_features: Path
+) -> None:
+    grid = [word if word != "lsh" else "itq" for word in WORDS]
+    grid += ["--set", "itq.scaling=center", "--set", "itq.iterations=3"]  # in no order of the alphabet
+    code, out, err = command(*grid)
+    assert code == 0
+    (name,) = re.findall(r"\[1/1\] (.* seed 0): MAP", out + err)
+    assert {"scaling=center", "iterations=3"} < set(name.split())
+    with np.load(own_features) as rows:
+        np.save("rows.npy", rows["query_features"])
+    for words in (["keep", name], ["encode", name, "--images", "rows.npy", "--out", "codes.npy"], ["why", name, *grid]):
+        code, out, err = command(*words)
+        assert (code, err) == (0, "")
+
+
+def test_costs_of_a_search_that_were_measured_stay_where_the_codes_do(
+    command: Callable[..., Any], own_features: Path
+) -> None:
+    assert command(*WORDS)[0] == 0
+    store = Store("results")
+    record = next(store.records())
+    record.search = {"scan": 0.5, "codes": 1000}
+    store.commit(record)
+    for words in (["keep", "lsh mine 8"], [*WORDS, "--force"]):
+        assert command(*words)[0] == 0
+        again = next(store.records())
+        assert (dict(again.search), bool(again.model)) == ({"scan": 0.5, "codes": 1000}, True)
+    arrays = store.payload(again)
+    store.commit(again, {**arrays, "database_codes": ~arrays["database_codes"]})
+    assert command(*WORDS, "--force")[0] == 0
+    assert not next(store.records()).search
+
+
+def test_where_to_keep_a_missing_model_is_told_with_the_folder(command: Callable[..., Any], own_features: Path) -> None:
+    assert command(*WORDS, "--results", "elsewhere")[0] == 0
+    key = next(Store("elsewhere").records()).key
+    code, _, err = command("encode", "lsh", "--images", "x.npy", "--out", "c.npy", "--results", "elsewhere")
+    told = re.findall(r"hashbench (keep .*)", err)
+    assert (code, told) == (2, [f"keep {key[:12]} --results elsewhere"])
+    assert command(*told[0].split())[0] == 0

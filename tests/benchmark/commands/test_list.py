@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from benchmark.program import typed
+
 
 def test_list_names_methods_and_data_sets(command: Callable[..., Any]) -> None:
     code, out, _ = command("list")
@@ -48,7 +50,7 @@ def test_the_card_of_a_method(command: Callable[..., Any]) -> None:
     places = [lines.index(part) for part in ("formula", "notes", "differs from the original")]
     assert places == sorted(places)
     assert lines[places[0] + 1].startswith("  L = sum w_ij")
-    assert "to cite it: cite hashnet" in lines
+    assert lines[-1] == f"to cite it: {typed(['cite', 'hashnet'])}"
     assert "@" not in out
 
 
@@ -65,3 +67,63 @@ def test_cards_as_markdown(command: Callable[..., Any], tmp_path: Any) -> None:
 def test_an_unknown_method(command: Callable[..., Any]) -> None:
     code, out, err = command("list", "itqq")
     assert (code, out, "did you mean 'itq'" in err) == (2, "", True)
+
+
+def test_a_data_set(command: Callable[..., Any]) -> None:
+    code, out, _ = command("list", "coco")
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0] == "coco: MS-COCO, a data set; without --data-root, coco-mini stands in"
+    assert "Tsung-Yi Lin" in lines[1]
+    assert "  The paper's MS-COCO." in lines
+    assert "options (--option coco.NAME=VALUE)" in lines
+    assert "  split_seed = 0" in lines
+    assert lines[-2:] == [f"its rows and labels: {typed(['audit', 'coco'])}", f"to cite it: {typed(['cite', 'coco'])}"]
+    _, out, _ = command("list", "lists:somewhere")
+    assert out.startswith("lists:DIR: Images from list files, a data set\n  protocol: as listed\n  defined in ")
+
+
+PLUGIN = """
+from benchmark import Splits, register_dataset, register_method
+from benchmark.data import NamedDataset
+
+@register_dataset("list-dots", title="Dots")
+class Dots(NamedDataset):
+    '''Dots, nothing else.
+
+    @misc{dots2026, title={Dots}, author={Someone, Ann}, year={2026}}'''
+
+    protocol, map_cutoff, backbone, revision = "drawn", 0, None, "1"
+
+    def __init__(self, argument=None, data_root=None, *, spread=1.5): super().__init__()
+    def check(self): pass
+    def load(self): raise NotImplementedError
+
+@register_method("list-lines", title="Lines", paper="Someone, 2026")
+class Lines:
+    '''@misc{lines2026, title={Lines}, author={Someone, Ann}, year={2026}}'''
+    def fit(self, train): ...
+    def encode(self, split): ...
+"""
+
+
+def test_a_plugin_is_told_with_the_whole_commands(command: Callable[..., Any], tmp_path: Any) -> None:
+    (tmp_path / "my own.py").write_text(PLUGIN)
+    (tmp_path / "other.py").write_text(PLUGIN.replace("list-dots", "list-d").replace("list-lines", "list-l"))
+    for name, key in (("list-dots", "dots2026"), ("list-lines", "lines2026")):
+        code, out, _ = command("list", name, "--plugin", "my own.py", "other.py")
+        last = out.splitlines()[-1]
+        assert (code, last) == (0, f"to cite it: {typed(['cite', name, '--plugin', 'my own.py'])}")
+        code, out, _ = command("cite", name, "--plugin", "my own.py")
+        assert (code, out.splitlines()[0]) == (0, f"@misc{{{key},")
+    _, out, _ = command("list", "list-dots", "--plugin", "my own.py")
+    assert out.startswith("list-dots: Dots, a data set\n  Ann Someone. Dots. 2026.\n  protocol: drawn\n  MAP@all\n")
+    assert "notes\n  Dots, nothing else.\noptions (--option list-dots.NAME=VALUE)\n  spread = 1.5\n" in out
+
+
+def test_a_data_set_is_no_card_in_markdown_and_a_near_name_is_told(command: Callable[..., Any], tmp_path: Any) -> None:
+    code, out, err = command("list", "coco", "--markdown", tmp_path / "one.md")
+    assert (code, out, "'coco' is a data set" in err) == (2, "", True)
+    code, out, err = command("list", "imagnet")
+    assert (code, out) == (2, "")
+    assert "'imagnet' is neither a method nor a data set: did you mean 'imagenet'?" in err

@@ -53,7 +53,7 @@ def test_a_bug_keeps_its_traceback_and_is_called_one(
     assert err.startswith("Traceback")
     last = err.splitlines()[-1]
     assert "bug of hashbench" in last
-    assert last.endswith("python run_all.py list 'a b'")
+    assert last.endswith("hashbench list 'a b'")
 
 
 def test_a_warning_is_one_line_without_our_code(command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,12 @@ def test_an_interrupted_command(command: Callable[..., Any], monkeypatch: pytest
 
 @pytest.mark.parametrize(
     ("started", "shown"),
-    [("run_all.py", "run_all.py"), ("/usr/bin/hashbench", "hashbench"), ("pytest", "run_all.py"), ("", "run_all.py")],
+    [
+        ("run_all.py", "python run_all.py"),
+        ("/usr/bin/hashbench", "hashbench"),
+        ("/lib/benchmark/__main__.py", "python -m benchmark"),
+        ("pytest", "hashbench"),
+    ],
 )
 def test_help_and_errors_use_the_name_that_was_typed(
     command: Callable[..., Any],
@@ -96,8 +101,23 @@ def test_without_a_command_the_grid_is_run(command: Callable[..., Any]) -> None:
     assert "did you mean 'itq'" in command("--methods", "itqq")[2]
 
 
+def test_a_mistyped_command_is_no_flag_of_a_run(command: Callable[..., Any]) -> None:
+    assert command("repotr") == (2, "", "error: unknown command 'repotr': did you mean 'report'?\n")
+    code, out, err = command("coco", "--bits", "8")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: unknown command 'coco': known: run, list, cite,")
+
+
 @pytest.mark.parametrize("text", ["plain", "жук ünïcode", "tab\tnul\0", "\udcff", "\u2028"])
 def test_one_line_is_printable_and_loses_nothing(text: str) -> None:
     shown = one_line(text)
     assert shown.isprintable()
     assert shown.encode().decode("unicode_escape" if not text.isprintable() else "utf-8") == text
+
+
+def test_a_system_that_cells_cannot_run_on_is_told_so(
+    command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", "win32")
+    told = "error: hashbench runs cells on Linux and macOS; on Windows run it in WSL, which is Linux\n"
+    assert command("list") == (2, "", told)

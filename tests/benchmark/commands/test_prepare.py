@@ -10,6 +10,7 @@ from PIL import Image
 from benchmark.commands import prepare
 from benchmark.commands.main import main
 from benchmark.data import feature_cache as features
+from benchmark.data.cache import telling
 from benchmark.data.images import Transform
 from benchmark.deep.backbones import Backbone
 
@@ -60,7 +61,7 @@ def test_a_dry_run_names_all_that_is_missing(tmp_path, capsys):
 
 
 def test_a_dry_run_on_whole_data_says_so_and_computes_nothing(root, capsys, monkeypatch):
-    monkeypatch.setattr(prepare, "extract", lambda *a, **k: pytest.fail("computed"))
+    monkeypatch.setattr(prepare, "extract_told", lambda *a, **k: pytest.fail("computed"))
     assert main(["prepare", "coco", "--data-root", str(root), "--dry-run", *SMALL]) == 0
     told = capsys.readouterr().out
     assert "ready" in told
@@ -70,11 +71,13 @@ def test_a_dry_run_on_whole_data_says_so_and_computes_nothing(root, capsys, monk
 
 def test_lists_and_features_are_made(root, tmp_path, capsys):
     words = ["prepare", "coco", "--data-root", str(root), "--backbone", "alexnet", "--lists", str(tmp_path / "out")]
-    assert main([*words, *SMALL]) == 0
+    heard: list[tuple[str, int, int]] = []
+    with telling(lambda *one: heard.append(one)):
+        assert main([*words, *SMALL]) == 0
     told = capsys.readouterr().out
     assert "list     train:" in told
     assert "query rows in database: 0" in told
-    assert "features of alexnet: 160 of 160" in told
+    assert ("features of alexnet", 160, 160) in heard
     held = json.loads((tmp_path / "out" / "lists.json").read_text())
     assert held["made from"]["train_size"] == 20
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
@@ -97,11 +100,12 @@ def test_interrupted_work_is_not_lost(root, capsys, monkeypatch):
 
     monkeypatch.setattr(features, "_write_chunk", interrupted)
     assert main(words) == 130
-    monkeypatch.setattr(features, "_write_chunk", real)
-    capsys.readouterr()
+    written: list[int] = []
+    monkeypatch.setattr(
+        features, "_write_chunk", lambda folder, start, rows: (written.append(start), real(folder, start, rows))[1]
+    )
     assert main(words) == 0
-    first = next(line for line in capsys.readouterr().out.splitlines() if "features of alexnet" in line)
-    assert int(first.split()[3]) > 64  # two chunks of 32 were there
+    assert min(written) == 64  # two chunks of 32 were there
 
 
 def test_overlap_stops_before_features(root, tmp_path, capsys):
@@ -139,13 +143,18 @@ def test_data_sets_are_named_as_for_run_or_as_bare_words(root, capsys, command):
     assert "give --datasets NAME" in capsys.readouterr().err
 
 
-def test_long_tasks_are_told(root, capsys):
+def test_long_tasks_are_told(root):
     """Preparing a large data set was silent for minutes."""
-    assert main(["prepare", "coco", "--data-root", str(root), "--backbone", "alexnet", "--skip-broken", *SMALL]) == 0
-    told = capsys.readouterr().out
-    for what in ("looking for images", "hashing files: 160 of 160", "decoding images: 160 of 160",
-                 "features of alexnet: 160 of 160"):  # fmt: skip
-        assert what in told
+    heard: list[tuple[str, int, int]] = []
+    words = ["prepare", "coco", "--data-root", str(root), "--backbone", "alexnet", "--skip-broken", *SMALL]
+    with telling(lambda *one: heard.append(one)):
+        assert main(words) == 0
+    assert any(what.startswith("looking for images") for what, _, _ in heard)
+    for what in ("hashing files", "decoding images", "features of alexnet"):
+        assert (what, 160, 160) in heard
+    batches = [done for what, done, _ in heard if what == "features of alexnet"]
+    assert batches[0] < 160  # not only when all is done
+    assert batches == sorted(batches)
 
 
 def test_lists_that_cannot_be_written_are_one_line(root, tmp_path, capsys):

@@ -33,7 +33,20 @@ def test_a_report_is_confined_to_what_was_named(synthetic, undrawn, tmp_path: Pa
     assert "ITQ" in text
     assert "DPH" not in text
     assert "32 bits" not in text
-    assert "confined to methods: itq, lsh." in (out / "default/index.html").read_text()
+    assert "confined to methods: itq, lsh; bits: 16." in (out / "default/index.html").read_text()
+
+
+def test_whom_to_highlight_can_be_said(synthetic, undrawn, tmp_path: Path, capsys, monkeypatch) -> None:
+    monkeypatch.setattr("benchmark.execution.plan.stale_keys", lambda store, *_: set())
+    synthetic.grid(bits=(16, 32))
+    out = tmp_path / "reports"
+    words = ["report", "--results", str(synthetic.store.root), "--reports", str(out)]
+    assert main([*words, "--highlight", "itq", "lsh", "hashnet", "--bits", "16"]) == 0
+    html = (out / "default/index.html").read_text()
+    assert re.search(r"t-SNE of codes @ 16 bits, \d+ classes, for HashNet and ITQ and LSH", html)
+    assert "Highlighted by request; pale: DPH." in html
+    assert main([*words, "--highlight", "itqq"]) == 2
+    assert "--highlight itqq: no result shown is of this method; there are: dph" in capsys.readouterr().err
 
 
 def test_a_file_where_a_folder_is_meant_is_a_sentence(synthetic, tmp_path: Path, capsys) -> None:
@@ -51,6 +64,7 @@ def test_a_file_where_a_folder_is_meant_is_a_sentence(synthetic, tmp_path: Path,
         (["--methods", "nope"], "unknown method 'nope'"),
         (["--methods", "sdh"], "no result in .* has these --methods"),
         (["--bits", "7", "--seeds", "0"], "no result in .* has these --bits, --seeds"),
+        (["--profile", "paper"], "no result in .* has these --profile"),
         (["--datasets", "coco"], "no result in .* has these --datasets"),
         (["--bits", "0"], "'0' is not a whole number"),
     ],

@@ -194,7 +194,7 @@ ZEROS = CODES["database"] * (np.arange(BITS) != 3)
         ({}, {}, ["--query-codes", "/dev/null"], "/dev/null: not a regular file"),
         ({}, {}, ["--query-codes", "/"], "/: a folder"),
         ({}, {}, ["--bits", "12"], None),
-        ({}, {}, ["--bits", "20"], "expected packed uint8 of 3 columns for 20 bits"),
+        ({}, {}, ["--bits", "20"], "expected 20 columns for 20 bits, or packed uint8 of 3 columns"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(tmp_path, capsys, codes, labels, more, message):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +15,8 @@ import numpy as np
 import pytest
 
 from benchmark import load_model
-from benchmark.commands.search import print_notes
+from benchmark.commands.search import print_kind
+from benchmark.data.cache import telling
 from benchmark.evaluation.codes import unpack
 from benchmark.execution.store import Store
 
@@ -83,22 +86,57 @@ def test_a_file_of_codes_is_searched_with_names_and_pictures_where_they_are_know
     assert (code, out, "they are of another model, or the pictures have changed" in err) == (2, "", True)
 
 
+@pytest.mark.parametrize("kind", ["npy", "npz", "csv", "faiss"])
+def test_whatever_encode_writes_is_searched_and_codes_of_another_model_are_refused_where_the_file_says_so(
+    search: Search, command: Callable[..., Any], picture_cells: Path, kind: str
+) -> None:
+    if kind == "faiss":
+        pytest.importorskip("faiss")
+    words = ("encode", "itq 8", "--results", picture_cells / "results", "--images", "l", "--out", f"c.{kind}")
+    assert command(*words)[0] == 0
+    expected = found(search("--database", "l", "--top", 5)[1])
+    code, out, err = search("--database", f"c.{kind}", "--top", 5)
+    assert (code, found(out)) == (0, expected)
+    assert ("does not say which model made its codes" in err) == (kind != "npz")
+    code, out, err = search("--database", f"c.{kind}", cell="lsh 8")
+    assert code == (2 if kind == "npz" else 0)
+    assert ("not by 'lsh l 8 bits seed 0'" in err) == (kind == "npz")
+
+
+@pytest.mark.parametrize("index", ["scan", "lookup", "multi"])
+def test_without_faiss_the_answer_is_the_same(search: Search, monkeypatch: pytest.MonkeyPatch, index: str) -> None:
+    pytest.importorskip("faiss")
+    words = ("--database", "l", "--top", 7, "--index", index)
+    expected = found(search(*words)[1])
+    known = importlib.util.find_spec
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *more: None if name == "faiss" else known(name, *more)
+    )
+    code, out, err = search(*words)
+    assert (code, err, found(out)) == (0, "", expected)
+
+
 def test_what_changed_in_a_folder_is_told_and_only_that_is_encoded_again(search: Search, tmp_path: Path) -> None:
     assert search("--database", "l")[2] == ""
     (tmp_path / "l" / "red" / "02.png").unlink()
     (tmp_path / "l" / "red" / "new.png").write_bytes((tmp_path / "l" / "blue" / "01.png").read_bytes())
     (tmp_path / "l" / "broken.jpg").write_bytes(b"no picture")
-    code, out, err = search("--database", "l", "--top", 100)
+    heard: list[tuple[str, int, int]] = []
+    with telling(lambda *told: heard.append(told)):
+        code, out, err = search("--database", "l", "--top", 100)
     assert code == 0
     assert "the folder has changed since its codes were kept: 2 new, 0 changed, 1 gone" in err
     assert "left out: image l/broken.jpg is no image" in err
     assert {name for _, name in found(out)} >= {"red/new.png", "blue/01.png"}
     assert len(found(out)) == 24
-    assert "2 of 2" in out
-    again = search("--database", "l", "--top", 100)
+    assert {total for what, _, total in heard if "encoding" in what} == {2}
+    heard.clear()
+    with telling(lambda *told: heard.append(told)):
+        again = search("--database", "l", "--top", 100)
     assert found(again[1]) == found(out)
     assert "changed" not in again[2]
-    assert "encoding" not in again[1]
+    assert not any("encoding" in what for what, _, _ in heard)
 
 
 @pytest.mark.parametrize(
@@ -109,6 +147,7 @@ def test_what_changed_in_a_folder_is_told_and_only_that_is_encoded_again(search:
         (("--database", "l"), {"cell": "zebra"}, "matches 'zebra'"),
         (("--database", "l"), {"cell": "8"}, "means 2 cells"),
         (("--database", "nowhere"), {}, "--database nowhere: no such folder or file"),
+        (("--database", "bad.png"), {}, "a folder of images, a file of codes (.npz, .npy, .csv, .faiss, .mat"),
         (("--database", "wide.npy"), {}, "makes codes of 8 bits"),
         (("--database", "empty"), {}, "there is no image in this folder"),
         (("--database", "l", "--out", "no/x.html"), {}, "--out no/x.html: its folder does not exist"),
@@ -124,10 +163,10 @@ def test_bad_input_costs_a_line(search: Search, tmp_path: Path, words: Any, more
     assert not (tmp_path / "search.html").exists()
 
 
-@pytest.mark.parametrize(("miniature", "name", "told"), [(True, "mine", 1), (True, "x-mini", 0), (False, "mine", 0)])
+@pytest.mark.parametrize(("miniature", "word", "told"), [(True, "mine", 1), (True, "codes", 0), (False, "mine", 0)])
 def test_a_model_of_a_miniature_says_that_it_knows_no_photographs(
-    miniature: bool, name: str, told: int, capsys: pytest.CaptureFixture[str]
+    miniature: bool, word: str, told: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    record = SimpleNamespace(miniature=miniature, cell={"dataset": "x-mini"})
-    print_notes(SimpleNamespace(name=name, told=[]), record)  # type: ignore[arg-type]
+    record: Any = SimpleNamespace(miniature=miniature)
+    print_kind([record, record], word)
     assert capsys.readouterr().err.count("drawn digits") == told

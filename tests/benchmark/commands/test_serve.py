@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import http.client
 import io
+import re
 import shutil
+import signal
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,14 +21,16 @@ import pytest
 
 from benchmark.commands import serve
 from benchmark.errors import UsageError
+from benchmark.execution.model import Model
 from benchmark.execution.store import Store
 
 
 @pytest.fixture(scope="module")
 def server(picture_cells: Path) -> Iterator[serve.PictureServer]:
     """Both cells over the folder of pictures, on any free port."""
-    args = argparse.Namespace(database=str(picture_cells / "l"), images=None, index="scan", stale=False)
-    cells = [serve.searched_cell(cell, args, Store(picture_cells / "results")) for cell in ("itq", "lsh")]
+    words = {"database": str(picture_cells / "l"), "images": None, "index": "scan", "stale": False}
+    args = argparse.Namespace(cells=["itq", "lsh"], **words)
+    cells = serve.searched_cells(args, Store(picture_cells / "results"))
     with serve.make_server(cells, 3, 0) as made:
         thread = threading.Thread(target=made.serve_forever, daemon=True)
         thread.start()
@@ -37,6 +43,23 @@ def asked(server: Any, method: str, path: str, body: bytes | None = None, **head
     connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
     answer = connection.getresponse()
     return answer.status, answer.read().decode(), answer.headers
+
+
+def test_what_two_cells_have_in_common_is_said_once_and_what_a_miniature_knows_first(
+    picture_cells: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(picture_cells / "l", tmp_path / "l")
+    (tmp_path / "l" / "bad.png").write_bytes(b"no picture")
+    store = Store(picture_cells / "results")
+    drawn = [replace(record, miniature=True) for record in store.records()]
+    monkeypatch.setattr("benchmark.execution.model.find_record", lambda cell, store: drawn.pop())
+    encode, heard = Model.chunks, []
+    monkeypatch.setattr(Model, "chunks", lambda *given: heard.append(capsys.readouterr().err) or encode(*given))
+    words = {"database": str(tmp_path / "l"), "images": None, "index": "scan", "stale": False}
+    assert len(serve.searched_cells(argparse.Namespace(cells=["itq", "lsh"], **words), store)) == 2
+    assert heard[0].count("drawn digits") == 1
+    after = "".join([*heard[1:], capsys.readouterr().err])
+    assert (after.count("drawn digits"), after.count("left out: ")) == (0, 1)
 
 
 def test_a_picture_is_answered_by_both_cells_with_distances_and_times(server: Any, picture_cells: Path) -> None:
@@ -96,6 +119,29 @@ def test_bad_words_cost_a_line(command: Any, picture_cells: Path, server: Any) -
     ):
         code, _, err = command("serve", *cells, *words, *more)
         assert (code, err.count("\n"), told in err) == (2, 1, True)
+
+
+def test_signals_end_it_and_its_port_is_free_again(lab: Any, picture_cells: Path) -> None:
+    words = ["serve", "itq", "--database", picture_cells / "l", "--results", picture_cells / "results", "--port"]
+    port = 0
+    for number in (signal.SIGINT, signal.SIGTERM):
+        process = lab.start(*words, port)
+        (port,) = map(int, lab.wait_for(lambda: re.findall(r"http://127.0.0.1:(\d+)/", lab.told()), process=process))
+        body = (picture_cells / "l" / "red" / "02.png").read_bytes()
+        assert asked(SimpleNamespace(server_port=port), "POST", "/search", body)[0] == 200
+        process.send_signal(number)
+        assert process.wait(30) == 0
+        assert lab.told().endswith("\nended\n")
+        assert "Traceback" not in lab.told()
+
+
+def test_a_browser_that_goes_away_is_no_traceback_and_others_are(server: Any, capsys: Any) -> None:
+    for error, told in ((ConnectionResetError(), 0), (BrokenPipeError(), 0), (KeyError("x"), 1)):
+        try:
+            raise error
+        except (OSError, KeyError):
+            server.handle_error(None, ("127.0.0.1", 1))
+        assert capsys.readouterr().err.count("Traceback") == told
 
 
 def test_a_browser_shows_the_neighbours_of_what_is_chosen_and_what_is_dropped(

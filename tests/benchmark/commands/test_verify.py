@@ -12,6 +12,7 @@ import pytest
 
 from benchmark.execution import store as store_module
 from benchmark.execution.store import Store
+from benchmark.program import typed
 from tests.benchmark.commands.conftest import PICTURES, Place
 
 
@@ -40,6 +41,28 @@ def test_what_another_version_wrote_is_not_called_sound_and_left(
     assert "schema 99 is newer" in out
     assert "1 sound records, 1 damaged: 1 left in place" in out
     assert path.is_file()
+
+
+def test_a_damaged_model_is_kept_again_and_a_damaged_record_run_again(
+    command: Callable[..., Any], tmp_path: Path, own_features: Path
+) -> None:
+    words = ("--datasets", "features:mine.npz", "--methods", "lsh", "--bits", "8", "16", "--no-report", "--jobs", "1")
+    command(*words, "--keep-models")
+    first, second = sorted((tmp_path / "results" / "models").iterdir())
+    first.write_bytes(b"x")
+    key = first.name[:12]
+    code, out, _ = command("verify", "--keep")
+    assert (code, "2 sound records, 1 damaged: 1 left in place" in out) == (1, True)
+    assert command("keep", key)[0] == 0  # though a file of its name is there
+    assert command("verify")[0] == 0
+    next((tmp_path / "results" / "models").glob(f"{key}*")).write_bytes(b"x")
+    (tmp_path / "results" / "cells" / f"{second.name[:64]}.json").write_bytes(b"x")
+    code, out, _ = command("verify")
+    assert code == 1
+    assert "2 damaged: 2 set aside in quarantine/ (run again to recompute 1 of them, which are records)" in out
+    assert f"their models are kept again by: {typed(['keep', key, '--results', 'results'])}" in out
+    assert command("keep", key)[0] == 0
+    assert command("verify")[1] == "1 sound records\n"
 
 
 @pytest.mark.parametrize("cache", [[], ["--cache"]])

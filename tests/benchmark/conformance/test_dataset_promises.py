@@ -115,6 +115,7 @@ AS_IT_IS = [
     ('"query": np.arange(12)', '"query": np.arange(0)', "splits_agree"),
     ("labels=labels", "labels=None if part == 'query' else labels", "splits_agree"),
     ("images=images", "images=None if part == 'train' else images", "splits_agree"),
+    ("features=features", "features=None if part == 'database' else features", "splits_agree"),
     ('["a", "b", "c"]', '["a", "b"]', "label_widths"),
     ("labels=labels", "labels=labels if part == 'train' else np.eye(4)[labels]", "label_widths"),
     ('"database": np.arange(12, 60)', '"database": np.arange(11, 60)', "no_query_in_the_database"),

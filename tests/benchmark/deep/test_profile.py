@@ -27,6 +27,14 @@ def test_paper_has_the_schedule_of_the_paper() -> None:
     assert (training.hash_rate, training.hash_rate * training.bias_rate, training.deviation) == (10, 20, 0.01)
 
 
+def test_cpu_trains_everything_at_a_size_that_needs_no_gpu() -> None:
+    profile = load_profile("cpu")
+    training = profile.training
+    assert (profile.name, training.train, training.augment) == ("cpu", "all", True)
+    assert (training.batch, training.crop) == (64, 64)
+    assert training.steps_for(10**6) == training.steps <= 500  # more rows do not make it longer
+
+
 def test_a_profile_is_plain_data_and_place_is_no_part_of_it(tmp_path: Path) -> None:
     profile = load_profile("quick")
     assert json.loads(json.dumps(profile.as_dict())) == profile.as_dict()

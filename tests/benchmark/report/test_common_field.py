@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 
 from benchmark.report.common_field import common_field, full_block, left_out_words, listed
 from benchmark.report.record_frame import record_frame
-from benchmark.report.sheets import Sheet, sheets
+from benchmark.report.sheets import Sheet, main_sheet, sheets
 
 
 def only_sheet(synthetic, stale=()) -> Sheet:
@@ -54,8 +54,34 @@ def test_a_column_of_one_method_is_left_out_not_the_others(synthetic) -> None:
     synthetic.cell("itq", "nus-mini", 128)
     field = common_field(only_sheet(synthetic))
     assert len(field.methods) == 4
-    assert field.columns_left_out == 1
-    assert "1 of 3 columns" in left_out_words(field)
+    assert [(one.label, one.bits) for one in field.left_out] == [("NUS-WIDE-mini (miniature)", 128)]
+    assert left_out_words(field) == (
+        "Of 3 columns (data set and code length) 1 left out: NUS-WIDE-mini (miniature) at 128 bits (no score of "
+        "DPH, HashNet and LSH)."
+    )
+
+
+def test_two_methods_that_share_one_cell_are_compared_there(synthetic) -> None:
+    """One of three cells each would else have left the fuller of them alone, with nothing to compare it with."""
+    for bits in (16, 32, 48):
+        synthetic.cell("itq", "nus-mini", bits)
+    synthetic.cell("lsh", "nus-mini", 16)
+    field = common_field(only_sheet(synthetic))
+    assert ([name for name, _ in field.methods], [bits for _, bits in field.columns]) == (["itq", "lsh"], [16])
+
+
+def test_a_variant_is_no_method_of_the_field_and_is_named(synthetic) -> None:
+    for method in ("dph", "dph-f", "itq"):
+        synthetic.cell(method, "nus-mini", 16)
+    field = common_field(main_sheet(only_sheet(synthetic)))
+    assert [name for name, _ in field.methods] == ["dph", "itq"]
+    assert left_out_words(field) == "Variants, in a table of their own: dph-f."
+
+
+def test_a_variant_without_its_base_is_a_method_as_others(synthetic) -> None:
+    for method in ("dph-f", "itq"):
+        synthetic.cell(method, "nus-mini", 16)
+    assert [name for name, _ in common_field(main_sheet(only_sheet(synthetic))).methods] == ["dph-f", "itq"]
 
 
 def test_lengths_that_differ_between_data_sets_are_named_for_each(synthetic) -> None:

@@ -90,7 +90,19 @@ def test_the_real_protocol_is_subtracted_and_the_others_are_told(synthetic) -> N
     assert "Deep Priority Hashing" in found[0].note
     assert "printed as 0.5492 in Table 1 and 0.5592 in Table 3" in found[0].note
     assert any("published for vgg16, this is alexnet" in line and line.startswith("imagenet, dph:") for line in apart)
-    assert "imagenet, orthohash: no number is published at 64 bits" in apart
+    assert "imagenet, orthohash: nothing is published of this method on this data set" in apart
+
+
+def test_what_nothing_is_published_of_is_said(synthetic) -> None:
+    for method, dataset in (("dph", "mine"), ("lsh", "mine"), ("agh", "imagenet"), ("dph", "imagenet")):
+        record = synthetic.published_cell(method, dataset, 24)
+        synthetic.store.commit(record, None)
+    _, apart = compare_published(synthetic.store)
+    assert sorted(apart) == [
+        "imagenet, agh: nothing is published of this method on this data set",
+        "imagenet, dph: no number is published at 24 bits",
+        "mine, dph, lsh: nothing is published on this data set",
+    ]
 
 
 def test_another_protocol_is_told_and_not_subtracted(synthetic) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
 
 from benchmark.report import render
-from benchmark.report.drawing import Drawing, draw_figure
+from benchmark.report.drawing import Drawing, draw_figure, mark_outline, overview, spread_apart
+from benchmark.report.looks import Look, highlight, matplotlib_settings
 
 NASTY = {
     "dollars": "cost of $5 and $\\frac{", "one dollar": "$", "newline": "two\nlines\r\n", "null": "a\0b",
@@ -112,6 +115,7 @@ def examples(title: str) -> list[Drawing]:
         Drawing("panel", "panel", title, "", rows, labels),
         Drawing("radius", "radius", title, "", rows.assign(empty_ball_share=0.5), labels),
         Drawing("strip", "strip", title, "", strip, {"panels": panels}),
+        Drawing("overview", "overview", title, "", rows.assign(dataset=title), {"panels": {title: labels}}),
         Drawing("sensitivity", "sensitivity", title, "", swept, labels | {"log": True}),
         Drawing("swept", "swept_data", title, "", rows.assign(bits=16), one_panel),
         Drawing("swept2", "swept_data", title, "", rows.assign(bits=[16, 32]), one_panel | {"wide": True, "ticks": []}),
@@ -141,3 +145,73 @@ def test_a_figure_that_cannot_be_drawn_is_named(synthetic, undrawn, tmp_path: Pa
     assert "figure cost-nus-mini-quick-mini-cnn: RuntimeError: no more ink" in html
     assert "figures/cost-" not in html
     assert (tmp_path / "figures/map-nus-mini-quick-mini-cnn.pdf").is_file()
+
+
+@pytest.mark.parametrize("wanted", [[0.1, 0.11, 0.12, 0.5], [0.5] * 6, [0.0, 0.9, 1.0], [], [0.3]])
+def test_names_at_line_ends_keep_their_order_and_do_not_overlap(wanted: list[float]) -> None:
+    found = spread_apart(np.array(wanted), 0.1, 0.0, 1.0)
+    assert len(found) == len(wanted)
+    assert (np.diff(found) > 0.1 - 1e-9).all()
+    assert ((found > -1e-9) & (found < 1 + 1e-9)).all()
+    if len(wanted) > 1 and np.diff(wanted).min() >= 0.1:
+        assert np.allclose(found, wanted)
+
+
+def overview_of(title: str, lengths: dict[str, list[int]]) -> Any:
+    parts = [
+        pd.DataFrame({"method": name, "title": name, "x": x, "y": 0.1, "std": None, "dataset": "set"})
+        for name, x in lengths.items()
+    ]
+    panel = {"xlabel": "x", "ylabel": "y", "xticks": [16, 32, 64], "chance": None}
+    with matplotlib.rc_context(matplotlib_settings()):
+        data = pd.concat(parts, ignore_index=True)
+        figure = overview(Drawing("d", "overview", title, "alt", data, {"panels": {"set": panel}}))
+        figure.draw_without_rendering()
+    return figure
+
+
+def test_a_title_stays_inside_a_figure_of_one_panel() -> None:
+    title = "MAP@250 against the number of bits; profile quick, backbone mini-cnn, miniatures, settings as they ship"
+    figure = overview_of(title, {"whole": [16, 64]})
+    extent = figure._suptitle.get_window_extent()
+    assert 0 <= extent.x0 < extent.x1 <= figure.bbox.width
+    assert figure._suptitle.get_text().replace("\n", " ") == title
+
+
+def test_a_line_that_ends_early_is_not_drawn_on_to_its_name() -> None:
+    """The hair line to the name looked like a score that did not change."""
+    figure = overview_of("T", {"whole": [16, 64], "short": [16, 32]})
+    words = [text.get_text().strip() for text in figure.axes[0].texts]
+    assert words == ["whole", "short (to 32)"]
+    reach = {line.get_color(): line.get_xdata()[-1] for line in figure.axes[0].lines if len(line.get_xdata()) == 3}
+    assert len(reach) == 1
+
+
+def test_the_marks_of_a_chart_are_those_of_the_figures() -> None:
+    assert mark_outline(Look("#000000", "s", ())) == "M-0.5 0.5L0.5 0.5L0.5 -0.5L-0.5 -0.5Z"
+    for look in highlight().looks.values():
+        assert re.fullmatch(r"(?:[MLQC][-+.e\d ]+|Z)+", mark_outline(look))
+
+
+def test_a_legend_of_forty_names_leaves_room_for_the_axes(tmp_path: Path) -> None:
+    """E: the legend was laid over the lines."""
+    from benchmark.report.drawing import panel
+
+    names = [f"A method of name {number}" for number in range(40)]
+    parts = [lines("x").data.assign(method=name, title=name) for name in names]
+    with matplotlib.rc_context(matplotlib_settings()):
+        figure = panel(Drawing("d", "panel", "T", "alt", pd.concat(parts), {"xlabel": "x", "ylabel": "y"}))
+        figure.draw_without_rendering()
+    (axes,), (legend,) = figure.axes, figure.legends
+    assert axes.get_window_extent().height / figure.dpi > 1
+    assert legend.get_window_extent().y1 <= axes.get_window_extent().y0
+    assert legend.get_window_extent().x0 >= 0
+
+
+def test_pale_methods_have_no_entry_of_their_own(tmp_path: Path) -> None:
+    from benchmark.report.drawing import panel
+
+    parts = [lines("x").data.assign(method=name, title=name) for name in ("a", "b", "c")]
+    drawing = Drawing("d", "panel", "T", "alt", pd.concat(parts), {"xlabel": "x", "ylabel": "y"}, faint=("b", "c"))
+    (legend,) = panel(drawing).legends
+    assert [text.get_text() for text in legend.get_texts()] == ["a", "2 others"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from benchmark.report.headline import headline_words
 from benchmark.report.record_frame import record_frame
-from benchmark.report.sheets import sheets
+from benchmark.report.sheets import main_sheet, sheets
 from benchmark.report.stored_arrays import StoredArrays
 
 
@@ -37,6 +39,27 @@ def test_a_method_left_out_that_might_have_won_is_named_and_no_winner_of_all_is(
     assert "Best (no score in 1 of 2 cells: 1 failed)" in said
     assert "Whether a method left out would lead is not known" in said
     assert "Best (1 cells) scores above DPH" in said
+
+
+def test_a_variant_that_scores_above_the_leader_is_told(synthetic) -> None:
+    """The leader named was below its own variant, of which no word was said."""
+    for method, quality in (("dph", 0.5), ("dph-f", 0.7), ("dph-w", 0.3), ("itq", 0.4)):
+        synthetic.cell(method, "nus-mini", 16, quality=quality)
+    records = list(synthetic.store.records())
+    (sheet,) = sheets(record_frame(records))
+    said = headline_words(main_sheet(sheet), StoredArrays(synthetic.store, records))
+    assert "DPH has the highest mean MAP@100 of the 2 methods" in said
+    assert "Variants, in a table of their own: dph-f and dph-w." in said
+    assert re.search(r"Of the variants, dph-f \(0\.7\d\d\) scores above it there\.", said)
+
+
+def test_methods_that_print_the_same_share_the_lead(synthetic) -> None:
+    """Seven methods had a MAP of 1.000, and one of them was called the highest, 0.000 above another."""
+    for method in ("itq", "lsh", "sh"):
+        synthetic.cell(method, "nus-mini", 16, quality={"sh": 0.2}.get(method, 9.0))
+    said = said_of(synthetic)
+    assert "ITQ and LSH share the highest mean MAP@100 of the 3 methods, to three digits: 1.000." in said
+    assert "interval" not in said
 
 
 def test_a_method_alone_has_nobody_to_beat(synthetic) -> None:

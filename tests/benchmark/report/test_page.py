@@ -6,12 +6,14 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmark.program import typed
 from benchmark.report import render
 
 EVIL = "<img src=x onerror=alert(1)>\"'</script>"
@@ -91,6 +93,47 @@ def test_the_headline_names_the_leader_and_its_interval(rendered: Path) -> None:
     )
 
 
+def test_a_failure_explains_itself_with_its_whole_traceback(synthetic, undrawn, tmp_path: Path) -> None:
+    traceback = (
+        "Traceback (most recent call last):\n" + "".join(f"    line {n} <b>\n" for n in range(200)) + "KeyError: 7"
+    )
+    error = {"kind": "KeyError", "message": "KeyError: 7", "traceback": traceback}
+    synthetic.cell("itq", "nus-mini", 16, status="failed", error=error, metrics={})
+    html = render(synthetic.store, tmp_path).read_text(encoding="utf-8")
+    shown = re.search(r"<pre>(.*?)</pre>", html, re.S)
+    assert shown
+    assert unescape(shown[1]) == traceback
+    assert "<details><summary>whole traceback</summary>" in html
+    assert f"Also by <code>{typed(['why', '000000000000'])}</code>" in html
+
+
+def test_a_log_is_named_where_there_is_one(synthetic, undrawn, tmp_path: Path) -> None:
+    error = {"kind": "E", "message": "E", "traceback": "Traceback"}
+    synthetic.cell("itq", "nus-mini", 16, status="failed", error=error, metrics={})
+    assert "<code>logs/" not in render(synthetic.store, tmp_path).read_text(encoding="utf-8")
+    (key,) = synthetic.store.keys()
+    synthetic.store.end_log(key, "Traceback")
+    html = render(synthetic.store, tmp_path, force=True).read_text(encoding="utf-8")
+    assert f"<code>logs/{key[:12]}….log</code>" in html
+
+
+def test_collapsed_codes_name_their_remedy(synthetic, undrawn, tmp_path: Path) -> None:
+    health = {"doubts": ["COLLAPSED to 3 codes"], "remedy": "lower the learning rate"}
+    synthetic.cell("itq", "nus-mini", 16, health=health)
+    assert "COLLAPSED to 3 codes: lower the learning rate" in render(synthetic.store, tmp_path).read_text()
+
+
+def test_what_all_tables_share_is_said_once(rendered: Path) -> None:
+    html = (rendered / "index.html").read_text(encoding="utf-8")
+    visible = re.sub(r"<script.*?</script>", "", html, flags=re.S)
+    assert len(re.findall(r"<table data-table=\"(?!problems)", visible)) > 5
+    assert visible.count("Ties: expected; AP divided by: hits") == 1
+
+
+def test_a_miniature_is_not_set_against_published_numbers(rendered: Path) -> None:
+    assert not list((rendered / "tables").glob("published*"))
+
+
 # --- in a browser ------------------------------------------------------------------------------------------
 
 FLAGS = (
@@ -138,6 +181,49 @@ def test_sorting_by_keyboard(browser: Any) -> None:
     assert column(browser, table, 1)[-1] == ""  # the skipped cell stays last
     cell = browser.execute_script("return document.querySelector('table[data-table] tfoot td').textContent")
     assert cell == "Chance"
+
+
+def test_the_page_opens_with_the_picture(browser: Any) -> None:
+    """Above every table, loaded, and named."""
+    script = """const image = document.querySelector("#opening img");
+        const [picture, table] = [image, document.querySelector("table")].map((one) => one.getBoundingClientRect());
+        return [image.naturalWidth, picture.bottom <= table.top, image.alt]"""
+    width, above, words = browser.execute_script(script)
+    assert width > 500
+    assert above
+    assert words.startswith("MAP@100 against the number of bits")
+
+
+def visible_tables(browser: Any) -> list[str]:
+    script = """return [...document.querySelectorAll("table[data-table]")].filter((one) => one.offsetParent)
+        .map((one) => one.dataset.table)"""
+    return browser.execute_script(script)
+
+
+def test_tables_of_one_kind_are_folded_behind_tabs(browser: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    first, second = "map-quick-mini-cnn", "groups-quick-mini-cnn"
+    assert first in visible_tables(browser)
+    assert second not in visible_tables(browser)
+    tab = browser.find_element("id", f"tab-{second}")
+    tab.click()
+    assert second in visible_tables(browser)
+    assert first not in visible_tables(browser)
+    assert tab.get_attribute("aria-selected") == "true"
+    tab.send_keys(Keys.ARROW_LEFT)
+    assert first in visible_tables(browser)
+    browser.execute_script(f"location.hash = '{second}'")
+    browser.execute_async_script("setTimeout(arguments[0], 50)")
+    assert second in visible_tables(browser)
+    browser.find_element("id", f"tab-{first}").click()
+
+
+def test_on_paper_no_table_is_folded(browser: Any) -> None:
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    shown = visible_tables(browser)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert {"map-quick-mini-cnn", "groups-quick-mini-cnn"} <= set(shown)
 
 
 def test_filtering(browser: Any) -> None:

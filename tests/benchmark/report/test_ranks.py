@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmark.report.common_field import common_field
-from benchmark.report.ranks import mean_ranks, rank_figure, rank_table
+from benchmark.report.ranks import mean_ranks, pair_tests, rank_figure, rank_tables
 from benchmark.report.record_frame import record_frame
 from benchmark.report.sheets import sheets
 from benchmark.report.stored_arrays import StoredArrays
@@ -14,7 +14,7 @@ from benchmark.report.stored_arrays import StoredArrays
 def ranked(synthetic):
     records = list(synthetic.store.records())
     (sheet,) = sheets(record_frame(records))
-    return sheet, rank_table(sheet, StoredArrays(synthetic.store, records), name="ranks")
+    return sheet, rank_tables(sheet, StoredArrays(synthetic.store, records))[0]
 
 
 def test_mean_ranks_are_those_of_sorting(synthetic) -> None:
@@ -49,8 +49,40 @@ def test_the_caption_names_data_lengths_methods_and_who_is_left_out(synthetic) -
     sheet, table = ranked(synthetic)
     assert "4 methods that have every one of these cells on ImageNet-mini" in table.caption
     assert "at 16 and 32 bits" in table.caption
-    assert "; mean over seeds 0, 1;" in table.caption
+    assert "; mean over 2 seeds (0, 1); tests count the variance over seeds" in table.shared
     assert table.remarks == ["Not compared, for want of scores: SDH (no score in 3 of 4 cells: 3 not run)."]
     assert "sdh" not in str(table.rows)
     (drawing,) = rank_figure(sheet)
     assert drawing.title.startswith("Mean ranks of 4 methods (1 left out) over 2 data sets")
+
+
+def test_pairs_are_told_alike_from_both_sides_and_agree_with_the_wins(synthetic) -> None:
+    synthetic.grid(bits=(16, 32))
+    records = list(synthetic.store.records())
+    (sheet,) = sheets(record_frame(records))
+    stored = StoredArrays(synthetic.store, records)
+    ranked_table, *pairs = rank_tables(sheet, stored)
+    tests = pair_tests(common_field(sheet), stored)
+    assert len(pairs) == 2
+    assert len(tests) == 2 * 6  # four methods
+    sure = 0
+    for table in pairs:
+        names = [column.label for column in table.columns[1:]]
+        assert [row[0].text for row in table.rows] == names
+        for i, j in [(i, j) for i in range(4) for j in range(4)]:
+            one, other = table.rows[i][j + 1], table.rows[j][i + 1]
+            assert one.value == other.value
+            assert {one.mark, other.mark} in ({""}, {"+", "-"})
+            sure += one.mark == "+"
+    wins = [column.label for column in ranked_table.columns].index("wins")
+    assert sure == sum(row[wins].value for row in ranked_table.rows) > 0
+    assert sure == sum(test.p < 0.05 for test in tests)
+
+
+def test_two_methods_have_a_test_and_no_ranks(synthetic) -> None:
+    for method in ("dph", "itq"):
+        synthetic.cell(method, "nus-mini", 16)
+    _, table = ranked(synthetic)
+    assert table.title.startswith("Pairwise tests on NUS-WIDE-mini")
+    assert "averaged over code lengths" not in table.caption
+    assert "At 16 bits" in table.caption

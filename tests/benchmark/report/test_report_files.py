@@ -160,7 +160,7 @@ def edited(copy: Path, name: str, old: str, new: str) -> str:
         ("report/headline.py", "the highest mean", "the very highest mean"),
         ("report/display_names.py", "LONGEST = 80", "LONGEST = 90"),
         ("report/page.html.j2", "<h1>hashbench", "<h1>my hashbench"),
-        ("report/highlight.toml", "bits = 64", "bits = 32"),
+        ("report/highlight.toml", 'front = ["dph"]', "front = []"),
         ("report/published.csv", "0.3252", "0.3253"),
         ("evaluation/statistics.py", "LEVEL = 0.95", "LEVEL = 0.9"),
         ("evaluation/metrics.py", "return", "return  None or"),

@@ -11,6 +11,8 @@ import pytest
 
 from benchmark.execution.record import CODES_ONLY
 from benchmark.report import render
+from benchmark.report.record_frame import record_frame
+from benchmark.report.score_tables import settings_words
 
 
 def rows_of(out: Path, name: str) -> list[dict[str, str]]:
@@ -98,10 +100,28 @@ def test_captions_say_how_settings_were_chosen(synthetic, undrawn, tmp_path: Pat
         synthetic.cell(method, "nus-mini", 16, settings=kind)
     render(synthetic.store, tmp_path)
     text = (tmp_path / "tables/map-quick-mini-cnn.md").read_text().replace("\\", "")
+    where = "on NUS-WIDE-mini (miniature)"
     assert (
-        "settings: by cross-validation on training rows, as shipped (the others on NUS-WIDE-mini (miniature))" in text
-    )
-    assert "defaults, not tuned for this data (LSH on NUS-WIDE-mini (miniature))" in text
+        f"settings: defaults, not tuned for this data (LSH {where}); by cross-validation on training rows, as shipped "
+        f"(the others {where})." in text
+    ), "the others come after those named"
+
+
+def test_a_split_is_called_by_the_beginning_of_its_hash_or_by_its_authors_words(
+    synthetic, undrawn, tmp_path: Path
+) -> None:
+    synthetic.cell("itq", "nus-mini", 16, revision="0123456789abcdef")
+    synthetic.cell("itq", "imagenet-mini", 16, revision="moons 1, 0.1 noise")
+    render(synthetic.store, tmp_path)
+    text = (tmp_path / "tables/map-quick-mini-cnn.md").read_text().replace("\\", "")
+    assert "(split 01234567, k = 100" in text
+    assert "(split moons 1, 0.1 noise, k = 100" in text
+
+
+def test_costs_speak_of_searches_only_where_some_were_measured(synthetic, undrawn, tmp_path: Path) -> None:
+    synthetic.cell("itq", "nus-mini", 16)
+    render(synthetic.store, tmp_path)
+    assert "performance/search.py" not in (tmp_path / "tables/costs-quick-mini-cnn.md").read_text()
 
 
 def test_captions_say_when_all_settings_came_from_one_place(synthetic, undrawn, tmp_path: Path) -> None:
@@ -154,7 +174,7 @@ def test_balanced_and_ablation_have_tables_of_their_own(synthetic, undrawn, tmp_
     assert [row["Method"] for row in rows_of(tmp_path, "balanced-quick-mini-cnn")] == ["DPH", "Chance"]
 
 
-def test_all_eight_kinds_of_table_and_every_kind_of_figure_are_made(synthetic, undrawn, tmp_path: Path) -> None:
+def test_all_ten_kinds_of_table_and_every_kind_of_figure_are_made(synthetic, undrawn, tmp_path: Path) -> None:
     synthetic.grid(bits=(64,))
     synthetic.cell("dph-w", "nus-mini", 64)
     synthetic.cell("dph", "imagenet-balanced", 64, miniature=True)
@@ -163,9 +183,11 @@ def test_all_eight_kinds_of_table_and_every_kind_of_figure_are_made(synthetic, u
         synthetic.cell("dph", "nus-mini", 64, params={"gamma": value})
     render(synthetic.store, tmp_path)
     tables = {name.partition("-")[0] for name in table_names(tmp_path)}
-    assert tables == {"map", "balanced", "ablation", "groups", "published", "costs", "health", "ranks"}
+    kinds = {"map", "balanced", "ablation", "groups", "published", "costs", "health", "ranks", "radius", "pairwise"}
+    assert tables == kinds
     figures = {path.name.partition("-")[0] for path in (tmp_path / "figures").glob("*.pdf")}
     drawn = {"radius", "recall", "top", "strip", "map", "cost", "classes", "training", "tsne", "cd", "sensitivity"}
+    drawn |= {"overview"}
     assert drawn <= figures
 
 
@@ -201,11 +223,11 @@ def test_captions_are_true_of_two_seeds(synthetic, undrawn, tmp_path: Path) -> N
     synthetic.cell("lsh", "nus-mini", 16, 0)
     render(synthetic.store, tmp_path)
     table = (tmp_path / "tables/map-quick-mini-cnn.md").read_text()
-    assert "mean ± standard deviation over seeds 0, 1" in table
+    assert "mean ± standard deviation (n − 1) over 1 to 2 seeds (0, 1); tests count the variance over seeds" in table
     assert "1 of 2 seeds; the others were not run" in table
     costs = (tmp_path / "tables/costs-quick-mini-cnn.md").read_text()
     assert "±" not in costs
-    assert "mean over seeds 0, 1" in costs
+    assert "mean over 1 to 2 seeds (0, 1)" in costs
 
 
 def control_cells(synthetic) -> None:
@@ -269,7 +291,54 @@ def test_what_a_search_costs_stands_in_the_table_of_costs_where_it_was_measured(
     assert f"{name} fit: codes only" in theirs["notes"]
 
 
+def test_a_table_of_its_own_says_all_that_was_measured_of_a_search(synthetic, undrawn, tmp_path) -> None:
+    lookup = {"lookup": 0.0004, "lookup_99": 0.002, "lookup_touched": 120.0, "lookup_bytes": 12.25}
+    synthetic.cell("itq", "nus-mini", 16, search=lookup | {"codes": 10**6, "columns": 256})
+    part = {name: value for name, value in lookup.items() if name != "lookup_bytes"}
+    synthetic.cell("lsh", "nus-mini", 16, search=part | {"codes": 10**6, "columns": 192})
+    synthetic.cell("dph", "nus-mini", 16)
+    synthetic.cell("itq", "coco-mini", 16)
+    render(synthetic.store, tmp_path)
+    itq, lsh = rows_of(tmp_path, "search-quick-mini-cnn")  # no method and no data set that was not measured
+    assert not any("COCO" in column for column in itq)
+    name = "NUS-WIDE-mini (miniature)"
+    wanted = {
+        "codes": 10**6,
+        "columns": 256,
+        "lookup": 0.04,
+        "lookup 99 %": 0.2,
+        "lookup touched": 120,
+        "lookup bytes": 12.25,
+    }
+    assert {label: float(itq[f"{name} {label}"]) for label in wanted} == pytest.approx(wanted)
+    assert lsh[f"{name} lookup bytes"] == ""
+    assert not any("scan" in column for column in itq)
+
+
 def test_a_table_without_measured_searches_has_no_columns_for_them(rendered: Path) -> None:
+    assert not list((rendered / "tables").glob("search-*"))
     assert not any(
         name.endswith((" scan", " lookup", " multi")) for name in rows_of(rendered, "costs-quick-mini-cnn")[0]
     )
+
+
+def test_precision_within_radius_2_stands_beside_its_empty_balls(synthetic, undrawn, tmp_path: Path) -> None:
+    synthetic.grid(bits=(16, 32))
+    render(synthetic.store, tmp_path)
+    rows = rows_of(tmp_path, "radius-quick-mini-cnn")
+    assert len(rows) == 4
+    dph = next(row for row in rows if row["Method"] == "DPH")
+    for bits in (16, 32):
+        cell = next(r for r in synthetic.store.records() if r.cell["method"] == "dph" and r.cell["bits"] == bits)
+        label = next(name for name in dph if name.endswith(f"{bits} bits") and cell.titles["dataset"] in name)
+        assert float(dph[label]) == pytest.approx(cell.metrics["precision_at_radius_2"])
+        assert float(dph[label.replace(f"{bits} bits", f"{bits} empty")]) == pytest.approx(30.0)
+
+
+def test_settings_alike_on_all_data_sets_are_told_once(synthetic) -> None:
+    for dataset in ("nus-mini", "imagenet-mini"):
+        for method, settings in (("dph", "shipped"), ("itq", "defaults"), ("lsh", "defaults")):
+            synthetic.cell(method, dataset, 16, settings=settings)
+    words = settings_words(record_frame(list(synthetic.store.records())))
+    assert words.count("DPH") == 1
+    assert words.count("the others on") == 1

@@ -47,4 +47,14 @@ def test_what_is_no_filter_is_refused_by_name(synthetic) -> None:
 def test_what_a_report_is_confined_to_is_said_but_for_keys() -> None:
     assert selection_words(None) == []
     words = selection_words({"methods": ["itq", "lsh"], "bits": [16], "keys": ["abc"]})
-    assert words == ["This report is confined to methods: itq, lsh.", "This report is confined to bits: 16."]
+    assert words == ["This report is confined to methods: itq, lsh; bits: 16."]
+
+
+def test_data_sets_that_a_report_is_confined_to_are_called_by_their_names(synthetic) -> None:
+    synthetic.cell("itq", "nus-mini", 16, revision="011680d4")
+    records, _ = read_records(synthetic.store)
+    only = {"revisions": ["011680d4"], "bits": [16]}
+    assert selection_words(only, records) == ["This report is confined to data sets: nus-mini; bits: 16."]
+    only = {"revisions": ["011680d4", "other"]}
+    words = ["This report is confined to data sets: nus-mini, 1 without results."]
+    assert selection_words(only, records) == words

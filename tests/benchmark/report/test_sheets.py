@@ -126,8 +126,18 @@ def test_swept_cells_variants_and_data_apart_are_left_out_where_they_should_be(s
     assert set(main_sheet(only).cells["method"]) == {"dph"}
 
 
-@pytest.mark.parametrize(("lengths", "shown"), [((16, 64, 128), 64), ((16, 32), 32)])
-def test_curves_are_shown_at_64_bits_or_at_the_most_there_are(synthetic, lengths: Any, shown: int) -> None:
+def test_one_length_is_the_longest_that_all_have_or_else_most(synthetic) -> None:
+    for method, lengths in {"itq": (16, 32, 64), "lsh": (16, 32), "sh": (16, 32, 128)}.items():
+        for bits in lengths:
+            synthetic.cell(method, "nus-mini", bits)
+    assert curve_bits(sheets_of(synthetic)[0].cells) == 32
+    for bits in (64, 256):
+        synthetic.cell("sdh", "nus-mini", bits)
+    assert curve_bits(sheets_of(synthetic)[0].cells) == 32  # three of four; at 64 bits only two
+
+
+@pytest.mark.parametrize(("lengths", "shown"), [((16, 64, 128), 128), ((16, 32), 32)])
+def test_curves_are_shown_at_the_most_bits_there_are(synthetic, lengths: Any, shown: int) -> None:
     for bits in lengths:
         synthetic.cell("itq", "nus-mini", bits)
     error = {"kind": "E", "message": "m", "traceback": ""}

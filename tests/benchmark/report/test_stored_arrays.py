@@ -91,3 +91,19 @@ def test_chance_of_a_group_is_the_score_of_codes_that_are_all_alike(synthetic) -
     found = stored.chance_by_group(record_frame([record]))
     assert found == pytest.approx(expected)
     assert set(found) == {"head", "middle", "tail"}
+
+
+def test_by_seed_keeps_seeds_apart_and_averages_over_lengths(synthetic) -> None:
+    for bits in (16, 32):
+        for seed in (0, 1):
+            synthetic.cell("itq", "nus-mini", bits, seed)
+    records = list(synthetic.store.records())
+    cells, stored = record_frame(records), StoredArrays(synthetic.store, records)
+    found = stored.by_seed(cells, "ap")
+    assert found is not None
+    for seed in (0, 1):
+        own = [stored.of(key)["ap"] for key in cells.loc[cells["seed"] == seed, "key"]]
+        assert np.allclose(found[seed], (own[0] + own[1]) / 2)
+    uneven = stored.by_seed(cells.iloc[:3], "ap")  # one length lacks a seed: nothing is known of their spread
+    assert uneven is not None
+    assert uneven.shape[0] == 1

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from benchmark.report.score_tables import rank_places
 from benchmark.report.table import (
+    WIDEST,
     Column,
     Entry,
     Table,
@@ -108,6 +109,14 @@ def test_tex_leaves_no_active_character(raw: str) -> None:
     left = re.sub(r"\\[&%$#_{}]|\\[a-zA-Z]+|\$\\?[a-zA-Z<>|\-]+\$|\{\}", "", escaped)
     assert not set(left) & set("&%$#_{}~^\\")
     assert all(ord(character) < 256 for character in escaped)
+
+
+def test_a_table_too_wide_for_paper_is_named_where_the_others_are_shown() -> None:
+    broad = Table("broad", "T", "C", [Column(str(n)) for n in range(WIDEST + 1)], [])
+    told = document([example("plain"), broad])
+    assert rf"\input{{{example('plain').name}.tex}}" in told
+    assert "% too wide for paper: broad.csv" in told
+    assert r"\input{broad.tex}" not in told
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex (Debian: texlive-latex-recommended)")

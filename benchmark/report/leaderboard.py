@@ -1,0 +1,219 @@
+"""leaderboard.html: one self-contained page over all records that count, a row for each method, data set and set-up.
+
+A row has the mean over its seeds, the card of its method, where it was made, and the command that makes it again. How
+the page looks and filters is in the template. Everything that comes from records passes jinja2's autoescape.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmark.cards.card import card
+from benchmark.errors import UsageError
+from benchmark.execution.record import CODES_ONLY, Record
+from benchmark.execution.store import Store
+from benchmark.program import program, typed
+from benchmark.registry import datasets, get_method, methods, plugin_file
+from benchmark.report.display_names import LONGEST_REASON, clean
+from benchmark.report.page import origins
+from benchmark.report.record_frame import SLOT, frame_of, readable_rows
+from benchmark.report.selection import read_records
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FILE = "leaderboard.html"
+FILTERS = {  # field of a row -> what its choice is called
+    "dataset": "Data set",
+    "protocol": "Protocol",
+    "backbone": "Backbone",
+    "bits": "Bits",
+    "needs": "Learns from",
+    "settings": "Settings",
+}
+NEEDS = {"nothing": "no labels", "similarity": "pairs", "triplets": "triplets", "labels": "labels"}
+SETTINGS = {"defaults": "not tuned", "shipped": "tuned (shipped)", "tuned": "tuned here", CODES_ONLY: CODES_ONLY}
+
+
+def write_leaderboard(store: Store, out: Path, stale: Collection[str] = ()) -> Path:
+    """Write the page into the folder `out`; `stale` names keys of records that do not count."""
+    records, faults = read_records(store)
+    rows, unshowable = readable_rows(records)
+    frame = frame_of(rows, stale)
+    known = {record.key: record for record in records}
+    made = origins([record for record in records if record.key not in unshowable])
+    found = leaderboard_rows(frame, known, made)
+    left = [f"{len(faults) + len(unshowable)} that cannot be read", f"{_count(frame, 'stale')} stale"]
+    left.append(f"{len(frame) - _count(frame, 'ok') - _count(frame, 'stale')} without a score")
+    page = _template().render(
+        rows=found,
+        filters=[(name, label, _choices(found, name)) for name, label in FILTERS.items()],
+        cards=[_card(name) for name in sorted({row["method"] for row in found})],
+        origins=[{**one, "made": _lines(one["made"])} for one in made],
+        left=[words for words in left if not words.startswith("0 ")],
+        records=sum(len(row["keys"]) for row in found),
+        program=program(),
+    )
+    out.mkdir(parents=True, exist_ok=True)
+    half = out / f".{FILE}.part"
+    half.write_text(page, encoding="utf-8", errors="replace")
+    return half.replace(out / FILE)  # whole, and through nobody's link
+
+
+def _template() -> Any:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("leaderboard.html.j2")
+
+
+def _count(frame: pd.DataFrame, status: str) -> int:
+    return int((frame["status"] == status).sum()) if len(frame) else 0
+
+
+def leaderboard_rows(
+    frame: pd.DataFrame, records: Mapping[str, Record], made: Sequence[Mapping[str, Any]] = ()
+) -> list[dict[str, Any]]:
+    """One row for each thing that was run, seeds together, the highest MAP of each data set and length first."""
+    if frame.empty:
+        return []
+    good = frame[frame["current"] & (frame["status"] == "ok")]
+    places = {repr(one["made"]): number for number, one in enumerate(made, 1)}
+    slot = [*(name for name in SLOT if name != "seed"), "settings", "tuned"]
+    rows = [_row(cells, records, places) for _, cells in good.groupby(slot, dropna=False, sort=False)]
+    order = {label: place for place, label in enumerate(dict.fromkeys(good["dataset_label"]))}
+    return sorted(rows, key=lambda row: (order[row["dataset"]], -row["bits"], -row["map"], row["method"]))
+
+
+def _row(cells: pd.DataFrame, records: Mapping[str, Record], places: Mapping[str, int]) -> dict[str, Any]:
+    first, own = cells.iloc[0], [records[key] for key in cells["key"]]
+    spread = float(cells["map"].std(ddof=1)) if len(cells) > 1 else None
+    made = {places.get(repr({name: v for name, v in one.provenance.items() if name != "ended"}), 0) for one in own}
+    radius = cells.get("precision_at_radius_2")
+    return {
+        "method": first["method"],
+        "title": first["title"] + (f" ({first['params']})" if first["params"] else ""),
+        "control": first["family"] == "control",
+        "family": first["family"],
+        "dataset": first["dataset_label"],
+        "protocol": clean(first["protocol"]) or "–",
+        "backbone": first["backbone"] or "features as given",
+        "bits": int(first["bits"]),
+        "needs": _needs(first["method"], own[0]),
+        "settings": SETTINGS.get(first["settings"], first["settings"]),
+        "profile": first["profile"] or "–",
+        "map": float(cells["map"].mean()),
+        "spread": spread,
+        "k": "all" if not first["k"] or first["k"] != first["k"] else int(first["k"]),
+        "radius": None if radius is None or radius.isna().any() else float(radius.mean()),
+        "seeds": sorted(int(seed) for seed in cells["seed"]),
+        "doubts": clean("; ".join({text for text in cells["doubts"] if text}), LONGEST_REASON),
+        "merged": any("merged" in one.provenance for one in own),
+        "made": sorted(made - {0}),
+        "keys": [key[:12] for key in cells["key"]],
+        "command": clean(rerun(own), 4000),
+    }
+
+
+def _needs(method: str, record: Record) -> str:
+    """What it learns from, as far as that is known here."""
+    needs = record.titles.get("needs")
+    if not needs and not record.codes_only and method in methods.names_unloaded():
+        needs = get_method(method).info.needs  # records of earlier versions do not say it
+    return NEEDS.get(str(needs), "not known")
+
+
+def _choices(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+    found = {row[name] for row in rows}
+    return sorted(found) if name == "bits" else sorted(found, key=str)
+
+
+# How to make a row again
+
+
+def rerun(records: Sequence[Record]) -> str:
+    """The command that makes these records, which differ in their seeds alone."""
+    record = records[0]
+    cell, asked = record.cell, record.asked
+    if record.codes_only:
+        return f"the codes were made elsewhere: file them by {typed(['add-codes'])}"
+    words = ["--datasets", str(asked.get("dataset") or cell["dataset"])]
+    words += ["--methods", str(cell["method"]), "--bits", str(cell["bits"])]
+    words += ["--seeds", *sorted({str(one.cell["seed"]) for one in records}, key=int)]
+    words += [*_plugin_words(record), *_training_words(record), *_data_words(record)]
+    for name, value in (cell.get("params") or {}).items():
+        words += ["--set", f"{cell['method']}.{name}={_value(value)}"]
+    return typed(words)
+
+
+def _plugin_words(record: Record) -> list[str]:
+    """The files of its plugins: as recorded, or in records of earlier versions those of that name known here."""
+    if "needs" in record.titles:
+        files = record.titles.get("plugins", "").splitlines()
+    else:
+        kind = str(record.asked.get("dataset") or "").partition(":")[0]
+        known = ((methods, str(record.cell["method"])), (datasets, kind))
+        found = [plugin_file(kinds.get(name)) for kinds, name in known if name in kinds.names_unloaded()]
+        files = [file for file in dict.fromkeys(found) if file]
+    return ["--plugin", *files] if files else []
+
+
+def _training_words(record: Record) -> list[str]:
+    """The profile, and where its settings come from."""
+    told = str(record.asked.get("profile") or record.cell.get("profile") or "")
+    profile, _, tuned = told.partition(" tuned by ")
+    words = ["--profile", profile.removesuffix(" untuned")] if profile else []
+    if tuned:
+        return [*words, "--tuned", tuned]
+    if told.endswith(" untuned"):
+        return [*words, "--untuned"]
+    return [*words, "--tune"] if record.cell.get("settings") == "tuned" else words
+
+
+def _data_words(record: Record) -> list[str]:
+    cell, asked = record.cell, record.asked
+    words = ["--data-root", str(asked["data_root"])] if asked.get("data_root") else []
+    words += ["--backbone", str(cell["backbone"])] if cell.get("backbone") else []
+    words += ["--weights", str(asked["weights"])] if asked.get("weights") else []
+    words += ["--partial-weights"] if asked.get("partial_weights") else []
+    kind = str(asked.get("dataset") or "").partition(":")[0]
+    for name, value in (asked.get("options") or {}).items():
+        words += ["--option", f"{kind}.{name}={_value(value)}"]
+    return words
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+# What rows lead to
+
+
+def _card(name: str) -> dict[str, Any]:
+    """What a method says of itself, if its file is here."""
+    try:
+        told = card(get_method(name))
+    except UsageError:
+        return {"name": name, "title": name, "lines": ["This installation has no file of this method."]}
+    papers = [entry.sentence() for entry in told.citations] or ([told.info.paper] if told.info.paper else [])
+    lines = [f"{told.info.family}; sees {told.sees}.", *papers, told.formula, *told.notes]
+    lines += [f"Differs: {told.differs}"] if told.differs else []
+    return {"name": name, "title": told.info.title, "lines": [line for line in lines if line]}
+
+
+def _lines(made: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Provenance, name by name."""
+    lines = []
+    for name, value in made.items():
+        text = ", ".join(f"{part} {one}" for part, one in value.items()) if isinstance(value, Mapping) else str(value)
+        lines.append((clean(name), clean(text, LONGEST_REASON)))
+    return lines
