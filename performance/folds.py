@@ -19,6 +19,7 @@ from real_data import WRITTEN, write
 from scipy.stats import spearmanr
 
 from benchmark import Split, Splits
+from benchmark.errors import TrainingFailed
 from benchmark.evaluation.counting import Counts, count
 from benchmark.evaluation.metrics import score_counts
 from benchmark.execution.grid import Cell, choose_datasets, make_grid
@@ -80,7 +81,11 @@ def measured(choice: Any, name: str, bits: int, settings: int, folder: Path) -> 
         request = request_for(planned, store, Options())
         dataset, splits, _ = checked_splits(info, request)
         k = int(dataset.map_cutoff or len(splits.database))
-        row = [*fold_scores(info, request, splits.train, k), true_score(info, request, splits, k)]
+        try:
+            row = [*fold_scores(info, request, splits.train, k), true_score(info, request, splits, k)]
+        except TrainingFailed as failure:
+            print(f"{name:9}{bits:4}  {failure}", flush=True)
+            continue
         print(f"{name:9}{bits:4}  " + "  ".join(f"{value:.4f}" for value in row) + f"  {setting}", flush=True)
         rows.append(row)
     return np.array(rows)
