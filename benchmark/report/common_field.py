@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmark.report.display_names import listed, some_listed
 from benchmark.report.sheets import DatasetColumn, Sheet, competitors, methods, scored
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 NOT_RUN = "not run"
-NAMED = 6  # of what is left out, named one by one
 
 
 @dataclass(frozen=True)
@@ -60,11 +63,6 @@ class CommonField:
     fewer_seeds: list[str]  # titles of compared methods that lack seeds which others have
 
     @property
-    def variants(self) -> list[tuple[str, str]]:
-        """Name and title of methods that are not compared because they are variants of one that is."""
-        return [] if self.sheet.variants is None else methods(self.sheet.variants)
-
-    @property
     def complete(self) -> bool:
         """Whether every method of the sheet is compared on every column of it."""
         return not self.absent and not self.left_out
@@ -98,7 +96,7 @@ def common_field(sheet: Sheet) -> CommonField:
     block = sheet.only(sheet.cells.index.isin(good.index[inside]))
     absent = [_absent(sheet, name, chosen or columns) for name in names if name not in compared]
     left_out = [_left_out(column, compared, have) for column in columns if column not in chosen]
-    return CommonField(block, compared, block.datasets(), chosen, absent, left_out, _fewer_seeds(block))
+    return CommonField(block, compared, block.datasets(), chosen, absent, left_out, fewer_seeds(block.cells))
 
 
 def _left_out(column: tuple[str, int], compared: Sequence[tuple[str, str]], have: Collection[Any]) -> LeftOut:
@@ -137,9 +135,8 @@ def _absent(sheet: Sheet, method: tuple[str, str], columns: Sequence[tuple[str, 
     return Absent(name, title, dict(lacking), len(columns))
 
 
-def _fewer_seeds(block: Sheet) -> list[str]:
-    """Compared methods whose means are over fewer seeds than others' in some column."""
-    cells = block.cells
+def fewer_seeds(cells: pd.DataFrame) -> list[str]:
+    """Titles of methods whose means are over fewer seeds than others' in some column."""
     if cells.empty:
         return []
     seeds = cells.groupby(["dataset_label", "bits", "method"])["seed"].nunique()
@@ -158,18 +155,4 @@ def left_out_words(field: CommonField) -> str:
         said.append(f"Of {total} columns (data set and code length) {len(field.left_out)} left out: {named}.")
     if field.fewer_seeds:
         said.append(f"Over fewer seeds than others in some cells: {listed(field.fewer_seeds)}.")
-    if field.variants:
-        said.append(f"Variants, in a table of their own: {listed([title for _, title in field.variants])}.")
-    return " ".join(said)
-
-
-def some_listed(words: Sequence[str]) -> str:
-    """The first of them by name; of more, the number."""
-    more = [f"{len(words) - NAMED} more"] if len(words) > NAMED else []
-    return listed([*words[:NAMED], *more])
-
-
-def listed(words: Sequence[object]) -> str:
-    """`a, b and c`."""
-    texts = [str(word) for word in words]
-    return " and ".join(part for part in (", ".join(texts[:-1]), texts[-1] if texts else "") if part)
+    return " ".join([*said, *([field.sheet.variant_words] if field.sheet.variant_words else [])])

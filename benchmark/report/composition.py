@@ -27,6 +27,7 @@ from benchmark.report.record_frame import frame_of, readable_rows
 from benchmark.report.report_files import Manifest
 from benchmark.report.retrievals import gallery_of, retrieval_figure
 from benchmark.report.selection import selection_words
+from benchmark.report.settings_tables import settings_tables
 from benchmark.report.sheets import DatasetColumn, Sheet, defaults, main_sheet, mixtures, scored, sheets
 from benchmark.report.stored_arrays import StoredArrays
 from benchmark.report.table import Table, document
@@ -102,7 +103,7 @@ def expected_attempts(sheet: Sheet, stored: StoredArrays) -> int:
     main, tables = main_sheet(plain), len(score_tables.sheet_tables(plain, stored))
     shown = [dataset for dataset in main.datasets() if len(scored(main.of(dataset)))]
     each = 4 + len(diagnostics_figures.DIAGNOSTICS)  # curves, charts, retrievals and their figure
-    return 3 + tables + (4 if shown else 0) + each * len(shown)
+    return 4 + tables + (4 if shown else 0) + each * len(shown)
 
 
 def attempt(page: Page, what: str, make: Callable[..., Made], *arguments: Any) -> Made | None:
@@ -128,6 +129,7 @@ def gather(sheet: Sheet, stored: StoredArrays, page: Page) -> list[Retrievals]:
     for name, make in score_tables.sheet_tables(plain, stored):
         table = attempt(page, f"table {name}", make)
         page.tables += [table] if table else []
+    page.tables += attempt(page, f"settings {of}", settings_tables, sheet, stored) or []
     page.warnings += attempt(page, f"mixtures {of}", mixtures, plain) or []
     if not len(scored(main.cells)):
         return []

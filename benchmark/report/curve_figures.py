@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from benchmark.report.display_names import sentence
 from benchmark.report.drawing import Drawing
 from benchmark.report.sheets import (
     DatasetColumn,
@@ -150,7 +151,7 @@ def overview_figure(sheet: Sheet) -> list[Drawing]:
     whiskers = "whiskers: one standard deviation over seeds" if data["std"].notna().any() else ""
     note = "; ".join(part for part in (chance, whiskers) if part)
     alt = f"{_alt(title, data)} One panel per data set: {', '.join(panels)}."
-    said = f"{note[:1].upper()}{note[1:]}." if note else ""
+    said = f"{sentence(note)}." if note else ""
     return [Drawing(f"overview-{sheet.slug}", "overview", title, alt, data, {"panels": panels, "wide": True}, said)]
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmark.report.common_field import listed
-from benchmark.report.display_names import clean, unique_names
+from benchmark.report.display_names import clean, listed, unique_names
 from benchmark.report.drawing import Drawing
 from benchmark.report.sheets import DatasetColumn, Sheet, at_curve_bits, leading, map_at, methods
 from benchmark.report.stored_arrays import StoredArrays
@@ -106,9 +105,14 @@ def training_figure(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) 
         parts.append(pd.DataFrame({"method": name, "title": title, **columns}))
     if not parts:
         return None
-    title = sheet.titled(f"{dataset.label}: training @ {bits} bits")
+    title = sheet.titled(f"{dataset.label}: training @ {bits} bits{first_seed_words(cells)}")
     alt = f"{title}. Loss relative to the first and gradient norm against steps for each deep method."
     return Drawing(f"training-{dataset.slug}-{sheet.slug}", "training", title, alt, pd.concat(parts, ignore_index=True))
+
+
+def first_seed_words(cells: pd.DataFrame) -> str:
+    """Of what is shown of one training where there are several."""
+    return ", first seed of each method" if cells["seed"].nunique() > 1 else ""
 
 
 def embedding_figure(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -> Drawing | None:
@@ -129,7 +133,7 @@ def embedding_figure(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays)
             codes[title] = packed[1][items]
     if not codes or len(items) < 10:
         return None
-    title = sheet.titled(f"{dataset.label}: t-SNE of codes @ {bits} bits")
+    title = sheet.titled(f"{dataset.label}: t-SNE of codes @ {bits} bits{first_seed_words(cells)}")
     shown = [names[c] for c in of_class]
     options = {"codes": codes, "bits": bits, "class": shown}
     alt = f"{title}, {len(set(shown))} classes, for {' and '.join(codes)}."

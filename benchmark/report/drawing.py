@@ -130,17 +130,17 @@ def _lines(axes: Axes, drawing: Drawing, data: pd.DataFrame, column: str = "y") 
         }
         width = 1.6 if method in drawing.front else 1.0
         style |= {"linewidth": width, "zorder": max(2, 90 - order)}
+        axes.plot(x, y, **style)  # the legend has lines in their order; whiskers are none of them
         if column == "y" and "std" in rows and rows["std"].notna().any():
-            axes.errorbar(x, y, yerr=rows["std"].astype(float), capsize=1.5, elinewidth=0.6, **style)
-        else:
-            axes.plot(x, y, **style)
+            whisker = {"fmt": "none", "ecolor": style["color"], "capsize": 1.5, "elinewidth": 0.6}
+            axes.errorbar(x, y, yerr=rows["std"].astype(float), zorder=style["zorder"], **whisker)
     _label_others(axes, len(set(data["method"]) & set(drawing.faint)))
 
 
-def _label_others(axes: Axes, number: int) -> None:
+def _label_others(axes: Axes, number: int, **style: Any) -> None:
     """The last entry of a legend: how many are pale."""
     if number:
-        axes.plot([], [], color=PALE, linewidth=1.5, label=f"{number} other{'s' * (number != 1)}")
+        axes.plot([], [], **{"color": PALE, "linewidth": 1.5, **style}, label=f"{number} other{'s' * (number != 1)}")
 
 
 def _curves(axes: Axes, drawing: Drawing, data: pd.DataFrame, panel: dict[str, Any]) -> None:
@@ -291,11 +291,11 @@ def spread_apart(wanted: np.ndarray, gap: float, low: float, high: float) -> np.
 
 
 def sensitivity(drawing: Drawing) -> Any:
-    """MAP against a swept parameter, one line per data set, the default circled."""
+    """MAP against a swept parameter, one line per data set, the value in use circled."""
     figure, axes = _figure(COLUMN, 2.3)
     for (name, rows), line in zip(drawing.data.groupby("dataset", sort=False), DATASET_LINES * 9, strict=False):
         axes.errorbar(rows["x"], rows["y"], yerr=rows["std"].astype(float), label=_entry(name, 40), capsize=1.5, **line)
-        usual = rows[rows["default"]]
+        usual = rows[rows["in_use"]]
         axes.plot(usual["x"], usual["y"], "o", ms=9, mfc="none", mec="#444444", mew=0.7, ls="none")
     if drawing.options["log"]:
         _log_axis(axes, "x")
@@ -428,7 +428,7 @@ def cost(drawing: Drawing) -> Any:
             axes.plot(row.x, row.y, "o", color=PALE, ms=3, zorder=1.5)
             continue
         axes.plot(row.x, row.y, **drawing.look(row.method).mark(), ms=5, mew=1.1, label=_entry(row.title))
-    _label_others(axes, int(data["method"].isin(drawing.faint).sum()))
+    _label_others(axes, int(data["method"].isin(drawing.faint).sum()), marker="o", markersize=3, linestyle="none")
     axes.set_xscale("log")
     decades = np.log10([0.9 * data["x"].min(), 1.1 * data["x"].max()])
     room = 0.08 * max(data["y"].max() - data["y"].min(), 1e-3)

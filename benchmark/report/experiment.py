@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from benchmark.cards.bibtex import Citation, references
 from benchmark.cards.card import citations, suite_citation
 from benchmark.execution.record import Record
-from benchmark.report.common_field import listed
-from benchmark.report.display_names import clean
+from benchmark.report.display_names import clean, listed, sentence
 from benchmark.report.score_tables import seed_words, settings_words
 from benchmark.report.sheets import DatasetColumn, Sheet, competitors, controls, cutoff, defaults, methods, scored
 from benchmark.report.table import markdown, tex
@@ -36,7 +35,7 @@ DENOMINATORS = {
     "relevant": "the number of relevant items in the database",
 }
 EMPTY = {"zero": "counts 0", "skip": "is left out"}
-TRAINING = ("train", "optimizer", "learning_rate", "weight_decay", "schedule", "batch", "steps", "epochs", "augment")
+TRAINING = ("train", "optimizer", "learning_rate", "weight_decay", "schedule", "batch", "augment")
 DOCUMENT = r"""%% Paste what stands between the two lines; references.bib has the entries.
 \documentclass[10pt]{article}
 \begin{document}
@@ -74,7 +73,7 @@ def _paragraph(sheet: Sheet, records: Mapping[str, Record]) -> str:
     sheet = sheet.only(sheet.cells["status"] == "ok")
     first = records[sheet.cells["key"].iloc[0]]
     parts = [
-        f"{sheet.heading[:1].upper()}{sheet.heading[1:]}." if sheet.heading else "",
+        f"{sentence(sheet.heading)}." if sheet.heading else "",
         "; ".join(_data_words(sheet, one) for one in sheet.datasets()) + ".",
         "Miniatures are small stand-ins for the data sets they are named after." if sheet.miniature else "",
         _method_words(sheet),
@@ -102,9 +101,9 @@ def _method_words(sheet: Sheet) -> str:
     ranked = [f"{title}{_cited(_method_entries(name))}" for name, title in methods(competitors(sheet.cells))]
     others = [f"{title}{_cited(_method_entries(name))}" for name, title in controls(sheet.cells)]
     lengths = listed([str(bits) for bits in sorted(sheet.cells["bits"].unique())])
-    compared = f"We compare {listed(ranked)} at {lengths} bits" if ranked else f"Codes have {lengths} bits"
+    compared = f"we compare {listed(ranked)} at {lengths} bits" if ranked else f"we score codes of {lengths} bits"
     yardsticks = f"; as yardsticks, {listed(others)}" if others else ""
-    return f"{compared}{yardsticks} [@{suite_citation().key}].{_gap_words(sheet.cells)}"
+    return f"With hashbench [@{suite_citation().key}] {compared}{yardsticks}.{_gap_words(sheet.cells)}"
 
 
 def _gap_words(cells: pd.DataFrame) -> str:
@@ -122,6 +121,7 @@ def _training_words(sheet: Sheet, records: Mapping[str, Record]) -> str:
         (one["training"] for one in profiles if isinstance(one, Mapping) and one.get("training")), {}
     )
     values = ", ".join(f"{name.replace('_', ' ')} {known[name]}" for name in TRAINING if known.get(name) is not None)
+    values += _length_words(known)
     weights = json.loads(next((one for one in sheet.cells["weights"] if one), '""'))
     features = f"Features are those of {sheet.backbone}" if sheet.backbone else "Features are as given"
     said = f"{features}{f' (weights {clean(weights)})' if weights else ''}."
@@ -129,6 +129,14 @@ def _training_words(sheet: Sheet, records: Mapping[str, Record]) -> str:
         return said
     told = f" ({clean(values, 300)}, where settings do not say otherwise)" if values else ""
     return f"{said} Networks are trained by the profile {sheet.profile or 'none'}{told}."
+
+
+def _length_words(training: Mapping[str, Any]) -> str:
+    """How long a network is trained: of steps and epochs the longer counts."""
+    steps, epochs = training.get("steps"), training.get("epochs")
+    if not steps:
+        return ""
+    return f", {steps} steps or {epochs:g} epochs, whichever is more" if epochs else f", {steps} steps"
 
 
 def _score_words(cells: pd.DataFrame) -> str:

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmark.evaluation.statistics import bootstrap_means, interval, mean_difference, seeded_difference
-from benchmark.report.common_field import CommonField, common_field, left_out_words, listed
-from benchmark.report.sheets import DatasetColumn, Sheet, controls, map_at, methods, scored
+from benchmark.report.common_field import CommonField, common_field, left_out_words
+from benchmark.report.display_names import listed
+from benchmark.report.sheets import Sheet, controls, map_at, methods, scored
 from benchmark.report.stored_arrays import StoredArrays
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN = 0.0005  # a difference that three digits show
+
+def _printed(mean: float) -> float:
+    """As the sentences print it: what prints the same is not told apart."""
+    return float(f"{mean:.3f}")
 
 
 def headline_words(sheet: Sheet, stored: StoredArrays) -> str:
@@ -49,7 +53,7 @@ def _variants_ahead(field: CommonField, best: float) -> str:
         own = cells[cells["method"] == name]
         places = set(zip(own["dataset_label"], own["bits"].tolist(), strict=True))
         inside = own[[place in field.columns for place in zip(own["dataset_label"], own["bits"].tolist(), strict=True)]]
-        if places >= set(field.columns) and _mean_over(inside) > best + SHOWN:
+        if places >= set(field.columns) and _printed(_mean_over(inside)) > _printed(best):
             ahead.append(f"{title} ({_mean_over(inside):.3f})")
     return f"Of the variants, {listed(ahead)} score{'s' * (len(ahead) == 1)} above it there." if ahead else ""
 
@@ -66,10 +70,10 @@ def _lead_sentence(field: CommonField, means: dict[str, float], order: list[str]
     # Only a field without gaps has a winner; otherwise the sentence speaks of those compared.
     whom = f"the {len(order)} methods" if field.complete else f"the {len(order)} methods compared"
     where = f"On {field.where()} ({field.sheet.words})"
-    first = [titles[name] for name in order if means[best] - means[name] < SHOWN]
+    first = [titles[name] for name in order if _printed(means[name]) == _printed(means[best])]
     if len(first) > 1:
         return f"{where}, {listed(first)} share the highest mean {score} of {whom}, to three digits: {means[best]:.3f}."
-    low, high, over = lead_interval(field.sheet, field.datasets, best, second, stored)
+    low, high, over = lead_interval(field, best, second, stored)
     text = (
         f"{where}, {titles[best]} has the highest mean {score} of {whom}: {means[best]:.3f}, {lead:.3f} above "
         f"{titles[second]}"
@@ -77,7 +81,8 @@ def _lead_sentence(field: CommonField, means: dict[str, float], order: list[str]
     if np.isnan(low):
         return f"{text} (per-query scores are missing, so no interval)."
     doubt = "" if low > 0 else "; the interval holds zero, so the two cannot be told apart"
-    return f"{text} (95 % interval of the lead over {over}: {low:.3f} to {high:.3f}{doubt})."
+    alone = f", of this pair alone, which was chosen among {len(order)} methods" if len(order) > 2 else ""
+    return f"{text} (95 % interval of the lead over {over}{alone}: {low:.3f} to {high:.3f}{doubt})."
 
 
 def _unknown(sheet: Sheet, field: CommonField, best: str) -> str:
@@ -96,18 +101,20 @@ def _unknown(sheet: Sheet, field: CommonField, best: str) -> str:
     return f"{said} where they share cells, {listed(ahead)} scores above {titles[best]}." if ahead else said
 
 
-def lead_interval(
-    sheet: Sheet, datasets: list[DatasetColumn], best: str, second: str, stored: StoredArrays
-) -> tuple[float, float, str]:
+def lead_interval(field: CommonField, best: str, second: str, stored: StoredArrays) -> tuple[float, float, str]:
     """Of the lead averaged over data sets, and what it is an interval over: with one seed each, only queries vary."""
     found = []
-    for dataset in datasets:
-        cells = sheet.of(dataset)
+    for dataset in field.datasets:
+        cells = field.sheet.of(dataset)
         a, b = (stored.by_seed(cells[cells["method"] == method], "ap") for method in (best, second))
         if a is None or b is None or a.shape[1] != b.shape[1]:
             return float("nan"), float("nan"), ""
         found.append((a, b))
     if all(len(a) == len(b) == 1 for a, b in found):
         draws = [bootstrap_means(a[0] - b[0], seed=number) for number, (a, b) in enumerate(found)]
-        return (*interval(np.mean(draws, axis=0)), "queries")
-    return (*mean_difference([seeded_difference(a, b) for a, b in found]).interval(), "queries and seeds")
+        several = field.sheet.cells.loc[field.sheet.cells["method"].isin([best, second]), "seed"].nunique() > 1
+        over = "queries, not over seeds, which differ between code lengths" if several else "queries"
+        return (*interval(np.mean(draws, axis=0)), over)
+    single = any(len(scores) == 1 for pair in found for scores in pair)
+    over = f"queries and seeds{' (one with a single seed is taken to vary as the other)' * single}"
+    return (*mean_difference([seeded_difference(a, b) for a, b in found]).interval(), over)

@@ -109,13 +109,6 @@ def highlight(path: Path = HIGHLIGHT) -> Highlight:
     return Highlight(**lists, apart=apart, ablations=ablations, symbols=raw["symbols"], looks=looks, spare=spare)
 
 
-def _spare_looks(
-    colors: Sequence[str], open: Sequence[str], thin: Sequence[str], dashes: Sequence[Sequence[float]]
-) -> SpareLooks:
-    marks = [(marker, filled) for filled in (False, True) for marker in open] + [(marker, False) for marker in thin]
-    return SpareLooks(tuple(colors), tuple(marks), tuple(map(tuple, dashes)))
-
-
 CONTROL = "control"  # the family of what is no method but a yardstick: grey in figures, and never ranked
 GREY = "#A6A6A6"
 PALE = "#DCDCDC"  # of methods that a crowded figure shows without their names

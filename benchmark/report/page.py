@@ -152,7 +152,7 @@ def browser(galleries: list[Gallery]) -> Iterator[dict[str, Any]]:
             queries.append({"id": f"q{query}", "name": shown.query_names[place], "results": _results(shown, place)})
         items = {result["id"] for query in queries for rows in query["results"].values() for result in rows}
         yield {
-            "label": shown.sheet.titled(f"{shown.dataset.label}, {shown.bits} bits"),
+            "label": shown.sheet.titled(f"{shown.dataset.label}, {shown.bits} bits{shown.of_seed}"),
             "sheet": shown.sheet.slug,
             "methods": [{"name": name, "title": title} for name, title in shown.methods],
             "lead": shown.lead,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from benchmark.report.common_field import listed
+from benchmark.report.display_names import listed
 from benchmark.report.drawing import Drawing
 from benchmark.report.looks import Look, highlight
 from benchmark.report.sheets import Sheet, competitors, controls, leading, map_at, methods, scored
@@ -76,5 +76,6 @@ def _dressed(
         note = f"Named: the highlighted, who leads a data set at some length, the best by mean rank in {score}{besides}"
     titles = dict(methods(sheet.cells))
     left = f"{note}; pale: {listed([titles.get(name, name) for name in faint])}. Their numbers are in the csv."
-    told = " ".join(part for part in (drawing.note, left if faint else "") if part)
+    without = sheet.variant_words if drawing.kind in CROWDED else ""
+    told = " ".join(part for part in (drawing.note, left if faint else "", without) if part)
     return replace(drawing, looks=own, front=front, faint=faint, note=told)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmark.report.diagnostics_figures import class_names
+from benchmark.report.diagnostics_figures import class_names, first_seed_words
 from benchmark.report.drawing import Drawing
 from benchmark.report.sheets import DatasetColumn, Sheet, at_curve_bits, leading, methods
 from benchmark.report.stored_arrays import StoredArrays
@@ -43,6 +43,7 @@ class Gallery:
     query_images: dict[int, np.ndarray]  # empty where images cannot be had
     item_images: dict[int, np.ndarray]
     why_no_images: str = ""
+    of_seed: str = ""  # where there are several
 
 
 def gallery_of(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -> Gallery | None:
@@ -73,6 +74,7 @@ def gallery_of(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -> Ga
         query_images=query_images,
         item_images=item_images,
         why_no_images=reason,
+        of_seed=first_seed_words(cells),
     )
 
 
@@ -168,7 +170,7 @@ def retrieval_figure(shown: Gallery, stem: str) -> Drawing | None:
                 table.append((query, name, method, rank, item, shown.item_names[item], hit))
         queries.append({"image": f"q{query}", "name": name, "rows": rows})
     data = pd.DataFrame(table, columns=["query", "query_labels", "method", "rank", "item", "item_labels", "hit"])
-    what = f"{shown.dataset.label}: top {TOP} @ {shown.bits} bits; hits have solid green frames, P@{TOP} on the right"
-    title = shown.sheet.titled(what)
+    what = f"{shown.dataset.label}: top {TOP} @ {shown.bits} bits{shown.of_seed}"
+    title = shown.sheet.titled(f"{what}; hits have solid green frames, P@{TOP} on the right")
     alt = f"{title}. {len(queries)} queries drawn at random, {' and '.join(titles[m] for m in shown.lead)}."
     return Drawing(f"top10-{stem}", "retrieved", title, alt, data, {"images": images, "queries": queries})

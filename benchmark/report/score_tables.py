@@ -13,8 +13,9 @@ import numpy as np
 
 from benchmark.evaluation.statistics import holm, paired_tests
 from benchmark.execution.record import CODES_ONLY
+from benchmark.report.common_field import fewer_seeds
 from benchmark.report.dataset_sweeps import dataset_sweeps
-from benchmark.report.display_names import clean, slug
+from benchmark.report.display_names import clean, sentence, slug, some_listed
 from benchmark.report.looks import Ablation, highlight
 from benchmark.report.published import Published, measured_alike
 from benchmark.report.sheets import (
@@ -38,11 +39,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SURE = 0.05
+FEW_SEEDS = 3
+TOLD_OF_SEEDS = "tests count the variance over seeds beside that over queries"
 TESTED = (
     "on per-query AP, by a paired permutation test where both have one seed, else by a t test whose variance is that "
-    "over queries and that over seeds"
+    "over queries and that over seeds (a method with one seed is taken to vary as its rival)"
 )
 MARK = f"* the best differs from the runner-up, p < {SURE}, Holm-corrected over the table: {TESTED}."
+UNSURE = f"No best surely differs from its runner-up (p < {SURE}, Holm-corrected over the table: {TESTED})."
 BOLD = "Among the scores of a column the best is bold, the second underlined, ties at the printed precision included."
 CONTROLS = "Controls ({}) stand apart at the end, and grey in figures: no methods, and never ranked or tested."
 GROUPS = {"head": "Head", "middle": "Middle", "tail": "Tail"}
@@ -72,10 +76,14 @@ def seed_words(cells: pd.DataFrame, spreads: bool = True) -> str:
     if len(seeds) < 2:
         return f"seed {_or_dash(seeds)} alone, so that tests and intervals speak of queries, not of other trainings"
     each = cells.groupby(["dataset_label", "bits", "method", "params"])["seed"].nunique()
-    many = f"{each.min()} to {each.max()}" if each.min() < each.max() else f"{each.max()}"
+    most, short = int(each.max()), fewer_seeds(cells)
+    if most == 1:
+        return f"one seed a cell ({', '.join(seeds)}), so that tests and intervals speak of queries alone"
+    many = f"{each.min()} to {most}" if each.min() < most else f"{most}"
     means = "mean ± standard deviation (n − 1)" if spreads else "mean"
-    tests = "tests count the variance over seeds beside that over queries"
-    return f"{means} over {many} seeds ({', '.join(seeds)}); {tests}"
+    whose = f"; fewer of {some_listed(short)}" if short else ""
+    few = f", of which {most} seeds tell little: large differences may stay unsure" if most <= FEW_SEEDS else ""
+    return f"{means} over {many} seeds ({', '.join(seeds)}{whose}); {TOLD_OF_SEEDS}{few}"
 
 
 def _backbone_words(sheet: Sheet) -> str:
@@ -99,9 +107,11 @@ def settings_words(cells: pd.DataFrame) -> str:
     """How settings were chosen; where not all in one way, for which data sets, and for which methods on them."""
     if not len(cells):
         return DASH
+    by_hand = [title for _, title in methods(cells[cells["params"] != ""])]
+    hand = f"; but for what was given by hand for {', '.join(by_hand)}" if by_hand else ""
     kinds = list(cells["settings"].unique())
     if len(kinds) == 1:
-        return SETTINGS.get(kinds[0], kinds[0])
+        return f"{SETTINGS.get(kinds[0], kinds[0])}{hand}"
     words = []
     for kind in kinds:
         where: dict[str, list[str]] = {}  # whose -> data sets
@@ -113,7 +123,8 @@ def settings_words(cells: pd.DataFrame) -> str:
                 where.setdefault(whose, []).append(str(label))
         told = f"{SETTINGS.get(kind, kind)} ({'; '.join(_whose_words(*one) for one in where.items())})"
         words.append(("others" in where, told))
-    return "; ".join(told for _, told in sorted(words, key=lambda one: one[0]))  # the others after those named
+    said = "; ".join(told for _, told in sorted(words, key=lambda one: one[0]))  # the others after those named
+    return f"{said}{hand}"
 
 
 def _whose_words(whose: str, labels: Sequence[str]) -> str:
@@ -141,8 +152,12 @@ def _short_revision(revision: str) -> str:
 
 def at_bits(sheet: Sheet) -> str:
     """At which code length a table that shows only one was made."""
-    lengths = sorted({curve_bits(sheet.of(dataset)) for dataset in sheet.datasets()})
-    return f"at {' or '.join(str(bits) for bits in lengths)} bits"
+    where: dict[int, list[str]] = {}
+    for dataset in sheet.datasets():
+        where.setdefault(curve_bits(sheet.of(dataset)), []).append(dataset.label)
+    lengths = sorted(where.items())
+    told = [f"{bits} bits ({', '.join(labels)})" if len(where) > 1 else f"{bits} bits" for bits, labels in lengths]
+    return f"at {', '.join(told)}, the longest length that all its methods have, or most"
 
 
 def _words(cells: pd.DataFrame, column: str) -> str:
@@ -181,7 +196,8 @@ def _doubt(cells: pd.DataFrame, good: pd.DataFrame, seeds: int) -> str:
     missing, seeds = cells[cells["status"] != "ok"], max(seeds, cells["seed"].nunique())
     if len(good) >= seeds:
         return ""
-    return f"{len(good)} of {seeds} seeds; {missing['reason'].iloc[0] if len(missing) else 'the others were not run'}"
+    others = "the other was not run" if seeds - len(good) == 1 else "the others were not run"
+    return f"{len(good)} of {seeds} seeds; {missing['reason'].iloc[0] if len(missing) else others}"
 
 
 def _digits(sheet: Sheet) -> int:
@@ -241,7 +257,7 @@ def map_table(sheet: Sheet, stored: StoredArrays, *, name: str, title: str, note
             chance.append(number(chance_level(cells), digits))
     blocks = _mark_winners(blocks, tests)
     body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]
-    remarks = [MARK] if any(entry.mark for row in body for entry in row) else []
+    remarks = [MARK if any(entry.mark for row in body for entry in row) else UNSURE] * any(p is not None for p in tests)
     remarks += mixtures(sheet)
     told, foot = f"{note}{BOLD}{control_words(sheet.cells)}", 1 + len(controls(sheet.cells))
     shared = caption(sheet)
@@ -279,10 +295,14 @@ def group_table(sheet: Sheet, stored: StoredArrays, *, name: str) -> Table | Non
             blocks.append(rank_places(entries, len(controls(cells))))
             chance.append(number(by_chance.get(group), digits))
     body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]
-    note = f"Mean over the classes of each group, by frequency among training rows; {at_bits(sheet)}."
+    note = (
+        f"Mean over the classes of each group, by frequency among training rows: head is the most frequent 1 % of the "
+        f"classes, middle the next 9 %, tail the rest, each at least one class; {at_bits(sheet)}."
+    )
     note += f" Without groups, as their classes are about equally frequent: {', '.join(left_out)}." if left_out else ""
     title = sheet.titled(f"{map_at(cells)} of head, middle and tail classes")
-    told, foot = f"{note} {BOLD}{control_words(cells)}", 1 + len(controls(cells))
+    told = f"{note} {BOLD}{control_words(cells)} {sheet.variant_words}".rstrip()
+    foot = 1 + len(controls(cells))
     return Table(name, title, told, columns, [*body, chance], foot=foot, shared=caption(sheet))
 
 
@@ -402,7 +422,7 @@ def measure_table(
     return Table(
         name,
         sheet.titled(title),
-        f"{note} {at_bits(sheet).capitalize()}{means}.",
+        f"{note} {sentence(at_bits(sheet))}{means}. {sheet.variant_words}".rstrip(),
         columns,
         [*kept.values()],
         foot=sum(method in kept for method, _ in controls(cells)),
@@ -440,7 +460,7 @@ def radius_table(sheet: Sheet, *, name: str) -> Table | None:
             blocks.append([replace(entry, spread=None, note="") for entry in empty])
     body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]
     title = sheet.titled("Precision within Hamming radius 2 (P@H≤2)")
-    told = f"{RADIUS_NOTE} {BOLD}{control_words(cells)}"
+    told = f"{RADIUS_NOTE} {BOLD}{control_words(cells)} {sheet.variant_words}".rstrip()
     foot = len(controls(cells))
     return Table(name, title, told, columns, body, foot=foot, shared=caption(sheet), kind=CODES_KIND)
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from benchmark.report.common_field import listed
 from benchmark.report.dataset_sweeps import DatasetSweep, dataset_sweeps
-from benchmark.report.display_names import clean, slug
+from benchmark.report.display_names import clean, listed, slug
 from benchmark.report.drawing import Drawing
 from benchmark.report.looks import highlight
 from benchmark.report.score_tables import settings_words
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HUGE = 1e100  # no axis can show it
+CIRCLED = "Circled: the value of a run that sets none, by its tuned settings or the default."
 
 
 def sensitivity_figures(sheet: Sheet) -> list[Drawing]:
@@ -32,7 +32,7 @@ def sensitivity_figures(sheet: Sheet) -> list[Drawing]:
             swept.setdefault((method, parameter), []).extend(rows)
     drawings = []
     for (method, parameter), rows in swept.items():
-        data = pd.DataFrame(rows, columns=["dataset", "title", "bits", "x", "y", "std", "default"])
+        data = pd.DataFrame(rows, columns=["dataset", "title", "bits", "x", "y", "std", "in_use"])
         label = highlight().symbols.get(parameter) or clean(parameter.replace("_", " "), 40)
         lengths = " or ".join(str(bits) for bits in sorted(data["bits"].unique()))
         title = sheet.titled(f"{data['title'].iloc[0]}: sensitivity to {label} @ {lengths} bits")
@@ -40,7 +40,8 @@ def sensitivity_figures(sheet: Sheet) -> list[Drawing]:
         shown = sheet.cells[sheet.cells["dataset_label"].isin(data["dataset"])]
         options = {"xlabel": label, "ylabel": map_at(shown), "log": log}
         name = f"sensitivity-{slug(method)}-{slug(parameter)}-{sheet.slug}"
-        drawings.append(Drawing(name, "sensitivity", title, f"{title}. One line per data set.", data, options))
+        alt, circled = f"{title}. One line per data set.", CIRCLED if data["in_use"].any() else ""
+        drawings.append(Drawing(name, "sensitivity", title, alt, data, options, circled))
     return drawings
 
 
@@ -51,32 +52,42 @@ def _sweeps(sheet: Sheet, dataset: DatasetColumn) -> Iterator[tuple[str, str, li
     found: dict[tuple[str, str], dict[float, list[Any]]] = {}
     for index, params in single:
         (parameter, value), *others = params.items()
-        if not others and isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < HUGE:
-            found.setdefault((cells.at[index, "method"], parameter), {}).setdefault(float(value), []).append(index)
+        number = _plain_number(value)
+        if not others and number is not None and abs(number) < HUGE:
+            found.setdefault((cells.at[index, "method"], parameter), {}).setdefault(number, []).append(index)
     for (method, parameter), values in found.items():
         usual = cells[(cells["method"] == method) & (cells["params"] == "")]
-        default = default_value(method, parameter)
-        if default is not None and len(usual):
-            values[default] = list(usual.index)
+        in_use = value_in_use(usual, method, parameter)
+        if in_use is not None:
+            values.setdefault(in_use, list(usual.index))  # of equals the swept: both are one training
         rows = []
         for value, indices in sorted(values.items()):
             scores = cells.loc[indices, "map"].astype(float)
             spread = float(scores.std()) if len(scores) > 1 else None
             title = cells.at[indices[0], "title"]
-            rows.append((dataset.label, title, bits, value, float(scores.mean()), spread, value == default))
+            rows.append((dataset.label, title, bits, value, float(scores.mean()), spread, value == in_use))
         if len(rows) > 1:
             yield method, parameter, rows
 
 
-def default_value(method: str, parameter: str) -> float | None:
-    """What a cell without the parameter was run with; None where the method is not at hand."""
+def value_in_use(usual: pd.DataFrame, method: str, parameter: str) -> float | None:
+    """What cells without the parameter were run with, tuned or by default; None where there are none, they differ, or
+    the method is not at hand."""
+    known = [json.loads(tuned or "{}").get(parameter, default_value(method, parameter)) for tuned in usual["tuned"]]
+    return _plain_number(known[0]) if known and all(one == known[0] for one in known) else None
+
+
+def default_value(method: str, parameter: str) -> object:
     from benchmark.errors import UsageError
     from benchmark.registry import get_method
 
     try:
-        value = get_method(method).info.parameters.get(parameter)
+        return get_method(method).info.parameters.get(parameter)
     except UsageError:
         return None
+
+
+def _plain_number(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmark.execution.record import CODES_ONLY
 from benchmark.report.dataset_sweeps import variations
-from benchmark.report.display_names import clean, short_hash, unique_slugs
+from benchmark.report.display_names import clean, listed, short_hash, unique_slugs
 from benchmark.report.looks import CONTROL, highlight, method_order
 from benchmark.report.record_frame import SETUP
 
@@ -56,6 +56,12 @@ class Sheet:
         return f"profile {self.profile or '–'}, backbone {self.backbone or 'none'}" + (
             f", {self.extra}" if self.extra else ""
         )
+
+    @property
+    def variant_words(self) -> str:
+        """Which methods stand in a table of their own, in a sentence; nothing where there is none."""
+        titles = [] if self.variants is None else [title for _, title in methods(self.variants)]
+        return f"Variants, in a table of their own: {listed(titles)}." if titles else ""
 
     def datasets(self) -> list[DatasetColumn]:
         columns = ["dataset", "protocol", "revision", "miniature", "dataset_label", "dataset_slug"]
@@ -159,11 +165,11 @@ def defaults(sheet: Sheet) -> Sheet:
     same everywhere, those, under a title that says so. What was swept has figures of its own."""
     one_setting = sheet.cells.groupby("method")["params"].transform("nunique") == 1
     cells = sheet.cells[(sheet.cells["params"] == "") | one_setting]
-    titles = [title + _setting(params) for title, params in zip(cells["title"], cells["params"], strict=True)]
+    titles = [title + setting_words(params) for title, params in zip(cells["title"], cells["params"], strict=True)]
     return replace(sheet, cells=cells.assign(title=titles))
 
 
-def _setting(params: str) -> str:
+def setting_words(params: str) -> str:
     """` (iterations=5)`; nothing where all parameters are the defaults."""
     if not params:
         return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,16 +75,19 @@ class StoredArrays:
     def by_seed(self, cells: pd.DataFrame, name: str) -> np.ndarray | None:
         """An array of each seed, averaged over code lengths (seeds x values); None unless every cell has it.
 
-        Where lengths were not run with the same seeds, one row: the mean over all, whose spread is not known.
+        Where lengths were not run with the same seeds, one row, whose spread is not known: the mean over lengths of
+        the mean over the seeds of each, as tables have it.
         """
-        mean = self.mean(cells, name, of_all=True)
-        if mean is None:
+        if self.mean(cells, name, of_all=True) is None:
             return None
         lengths = cells["bits"].nunique()
         rows = [own for _, own in cells.groupby("seed") if own["bits"].nunique() == lengths == len(own)]
-        if len(rows) * lengths != len(cells):
-            return mean[None]
-        return np.stack([np.mean([self.of(key)[name] for key in own["key"]], axis=0) for own in rows])
+        if len(rows) * lengths == len(cells):
+            return np.stack([self._plain_mean(own["key"], name) for own in rows])
+        return np.mean([self._plain_mean(own["key"], name) for _, own in cells.groupby("bits")], axis=0)[None]
+
+    def _plain_mean(self, keys: Iterable[str], name: str) -> np.ndarray:
+        return np.asarray(np.mean([self.of(key)[name] for key in keys], axis=0))
 
     def chance_by_group(self, cells: pd.DataFrame) -> dict[str, float]:
         """Group of classes -> macro MAP of a random ranking: all items at one distance, so exact."""

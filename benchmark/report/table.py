@@ -65,11 +65,12 @@ class Table:
     remarks: list[str] = field(default_factory=list)
     shared: str = ""  # what the caption says beside its own words, and all tables of a sheet have in common
     kind: str = "Scores"  # tables of one kind share a place on the page
+    screen: bool = False  # its entries are too long for paper
 
     @property
     def broad(self) -> bool:
         """Whether no page of paper is wide enough."""
-        return len(self.columns) > WIDEST
+        return self.screen or len(self.columns) > WIDEST
 
     @property
     def full_caption(self) -> str:

@@ -60,7 +60,7 @@ class Synthetic:
                 "protocol": changes.pop("protocol", "miniature"),
                 "bits": bits, "seed": seed, "profile": changes.pop("profile", "quick"),
                 "backbone": changes.pop("backbone", "mini-cnn"),
-                "settings": changes.pop("settings", "shipped"),
+                "settings": changes.pop("settings", "shipped"), "tuned": changes.pop("tuned", {}),
             },
             "status": "ok",
             "parts": {"dataset": {"revision": revision, "map_cutoff": cutoff}} | parts,

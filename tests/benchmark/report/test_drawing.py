@@ -215,3 +215,14 @@ def test_pale_methods_have_no_entry_of_their_own(tmp_path: Path) -> None:
     drawing = Drawing("d", "panel", "T", "alt", pd.concat(parts), {"xlabel": "x", "ylabel": "y"}, faint=("b", "c"))
     (legend,) = panel(drawing).legends
     assert [text.get_text() for text in legend.get_texts()] == ["a", "2 others"]
+
+
+def test_a_legend_keeps_the_order_of_methods_where_some_have_whiskers() -> None:
+    """Methods with several seeds came after those with one."""
+    from benchmark.report.drawing import panel
+
+    spreads = {"a": 0.1, "b": None, "c": 0.1}
+    parts = [lines("x").data.assign(method=name, title=name, std=std) for name, std in spreads.items()]
+    data = pd.concat(parts, ignore_index=True)
+    (legend,) = panel(Drawing("d", "panel", "T", "alt", data, {"xlabel": "x", "ylabel": "y"})).legends
+    assert [text.get_text() for text in legend.get_texts()] == ["a", "b", "c"]

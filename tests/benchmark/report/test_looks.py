@@ -39,6 +39,19 @@ def test_a_marker_that_is_filled_can_be() -> None:
         assert not look.filled or MarkerStyle(look.symbol).is_filled(), name
 
 
+def test_every_colour_can_be_read_on_white_paper() -> None:
+    """Marks of CSQ and JMLH were hardly seen."""
+
+    def light(part: str) -> float:
+        value = int(part, 16) / 255
+        return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+
+    for color in {look.color for look in highlight().looks.values()} | set(highlight().spare.colors) - {GREY}:
+        red, green, blue = (light(color[i : i + 2]) for i in (1, 3, 5))
+        luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+        assert color == GREY or 1.05 / (luminance + 0.05) >= 3, color
+
+
 def test_every_built_in_method_has_a_look_as_data() -> None:
     assert set(BUILT_IN) <= set(highlight().looks)
 

@@ -174,16 +174,29 @@ def test_balanced_and_ablation_have_tables_of_their_own(synthetic, undrawn, tmp_
     assert [row["Method"] for row in rows_of(tmp_path, "balanced-quick-mini-cnn")] == ["DPH", "Chance"]
 
 
-def test_all_ten_kinds_of_table_and_every_kind_of_figure_are_made(synthetic, undrawn, tmp_path: Path) -> None:
+def test_all_kinds_of_table_and_every_kind_of_figure_are_made(synthetic, undrawn, tmp_path: Path) -> None:
     synthetic.grid(bits=(64,))
-    synthetic.cell("dph-w", "nus-mini", 64)
+    synthetic.cell("dph-w", "nus-mini", 64, tuned={"gamma": 1})
     synthetic.cell("dph", "imagenet-balanced", 64, miniature=True)
     synthetic.published_cell("dph", "imagenet", 64)
     for value in (0.01, 1.0):
         synthetic.cell("dph", "nus-mini", 64, params={"gamma": value})
     render(synthetic.store, tmp_path)
     tables = {name.partition("-")[0] for name in table_names(tmp_path)}
-    kinds = {"map", "balanced", "ablation", "groups", "published", "costs", "health", "ranks", "radius", "pairwise"}
+    kinds = {
+        "map",
+        "balanced",
+        "ablation",
+        "groups",
+        "published",
+        "costs",
+        "health",
+        "ranks",
+        "radius",
+        "pairwise",
+        "given",
+        "settings",
+    }
     assert tables == kinds
     figures = {path.name.partition("-")[0] for path in (tmp_path / "figures").glob("*.pdf")}
     drawn = {"radius", "recall", "top", "strip", "map", "cost", "classes", "training", "tsne", "cd", "sensitivity"}
@@ -223,11 +236,59 @@ def test_captions_are_true_of_two_seeds(synthetic, undrawn, tmp_path: Path) -> N
     synthetic.cell("lsh", "nus-mini", 16, 0)
     render(synthetic.store, tmp_path)
     table = (tmp_path / "tables/map-quick-mini-cnn.md").read_text()
-    assert "mean ± standard deviation (n − 1) over 1 to 2 seeds (0, 1); tests count the variance over seeds" in table
-    assert "1 of 2 seeds; the others were not run" in table
+    assert (
+        "mean ± standard deviation (n − 1) over 1 to 2 seeds (0, 1; fewer of LSH); tests count the variance over"
+        in table
+    )
+    assert "of which 2 seeds tell little: large differences may stay unsure" in table
+    assert "1 of 2 seeds; the other was not run" in table
     costs = (tmp_path / "tables/costs-quick-mini-cnn.md").read_text()
     assert "±" not in costs
-    assert "mean over 1 to 2 seeds (0, 1)" in costs
+    assert "mean over 1 to 2 seeds (0, 1; fewer of LSH)" in costs
+
+
+def test_a_cell_of_one_seed_each_has_no_spread_to_speak_of(synthetic, undrawn, tmp_path: Path) -> None:
+    for seed, method in enumerate(("itq", "lsh")):
+        synthetic.cell(method, "nus-mini", 16, seed)
+    render(synthetic.store, tmp_path)
+    table = (tmp_path / "tables/map-quick-mini-cnn.md").read_text()
+    assert "one seed a cell (0, 1), so that tests and intervals speak of queries alone" in table
+    assert "over 1 seeds" not in table
+
+
+def test_a_table_without_a_sure_winner_says_that_it_was_tested(synthetic, undrawn, tmp_path: Path) -> None:
+    """The mark and its note vanished together: not sure and not tested looked alike."""
+    for method in ("itq", "lsh"):
+        synthetic.cell(method, "nus-mini", 16, quality=0.5)
+    render(synthetic.store, tmp_path)
+    table = (tmp_path / "tables/map-quick-mini-cnn.md").read_text()
+    assert "No best surely differs from its runner-up (p" in table
+
+
+def test_a_table_of_one_length_says_which_on_which_data_set(synthetic, undrawn, tmp_path: Path) -> None:
+    for method in ("itq", "lsh"):
+        synthetic.cell(method, "imagenet-mini", 16)
+        synthetic.cell(method, "nus-mini", 32)
+    render(synthetic.store, tmp_path)
+    for name in ("groups", "health", "costs"):
+        table = (tmp_path / f"tables/{name}-quick-mini-cnn.md").read_text()
+        assert "t 16 bits (ImageNet-mini (miniature)), 32 bits (NUS-WIDE-mini (miniature)), the longest" in table
+
+
+def test_tables_that_leave_variants_out_name_them(synthetic, undrawn, tmp_path: Path) -> None:
+    for method in ("dph", "dph-f", "itq"):
+        synthetic.cell(method, "nus-mini", 16)
+    render(synthetic.store, tmp_path)
+    for name in ("groups", "health", "costs", "radius"):
+        table = (tmp_path / f"tables/{name}-quick-mini-cnn.md").read_text()
+        assert "Variants, in a table of their own: dph-f." in table, name
+
+
+def test_parameters_given_by_hand_are_not_said_to_be_cross_validated(synthetic, undrawn, tmp_path: Path) -> None:
+    synthetic.cell("itq", "nus-mini", 16, params={"iterations": 20})
+    render(synthetic.store, tmp_path)
+    table = (tmp_path / "tables/map-quick-mini-cnn.md").read_text()
+    assert "as shipped; but for what was given by hand for ITQ (iterations=20)." in table.replace("\\", "")
 
 
 def control_cells(synthetic) -> None:

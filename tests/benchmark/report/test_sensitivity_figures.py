@@ -30,8 +30,28 @@ def test_points_are_means_over_seeds_in_order_with_the_default_among_them(synthe
     assert list(only.data["x"]) == sorted(scores)
     assert list(only.data["y"]) == pytest.approx([np.mean(scores[x]) for x in sorted(scores)])
     assert list(only.data["std"]) == pytest.approx([np.std(scores[x], ddof=1) for x in sorted(scores)])
-    assert list(only.data["default"]) == [True, False, False]
+    assert list(only.data["in_use"]) == [True, False, False]
     assert only.options["xlabel"] == "γ"
+
+
+def test_the_value_in_use_is_the_tuned_one_and_no_point_is_of_a_value_that_nothing_was_trained_with(synthetic) -> None:
+    """The plain cell, tuned to 1, was drawn at the default of 0.1 beside the same cell swept at 1."""
+    plain = synthetic.cell("dph", "nus-mini", 64, tuned={"inv_epsilon": 1.0, "gamma": 2})
+    for value in (0.01, 1.0):
+        synthetic.cell("dph", "nus-mini", 64, params={"inv_epsilon": value}, tuned={"gamma": 2})
+    (only,) = drawings_of(synthetic)
+    assert list(only.data["x"]) == [0.01, 1.0]
+    assert list(only.data["in_use"]) == [False, True]
+    assert plain.cell["tuned"]
+    assert "Circled" in only.note
+
+
+def test_a_value_in_use_that_was_not_swept_is_a_point_of_its_own(synthetic) -> None:
+    synthetic.cell("dph", "nus-mini", 64, tuned={"inv_epsilon": 0.5})
+    for value in (0.01, 1.0):
+        synthetic.cell("dph", "nus-mini", 64, params={"inv_epsilon": value})
+    (only,) = drawings_of(synthetic)
+    assert dict(zip(only.data["x"], only.data["in_use"], strict=True)) == {0.01: False, 0.5: True, 1.0: False}
 
 
 @pytest.mark.parametrize(
@@ -60,7 +80,7 @@ def test_every_data_set_is_a_line_and_every_parameter_a_figure(synthetic) -> Non
     assert gamma.options["log"]
     assert width.options["xlabel"] == "some width"
     assert width.name != gamma.name
-    assert not width.data["default"].any()
+    assert not width.data["in_use"].any()
 
 
 def test_a_method_that_is_not_at_hand_has_no_default() -> None:

@@ -106,4 +106,8 @@ def test_by_seed_keeps_seeds_apart_and_averages_over_lengths(synthetic) -> None:
         assert np.allclose(found[seed], (own[0] + own[1]) / 2)
     uneven = stored.by_seed(cells.iloc[:3], "ap")  # one length lacks a seed: nothing is known of their spread
     assert uneven is not None
-    assert uneven.shape[0] == 1
+    parts = {
+        bits: [stored.of(key)["ap"] for key in cells.iloc[:3].loc[cells["bits"] == bits, "key"]] for bits in (16, 32)
+    }
+    assert sorted(map(len, parts.values())) == [1, 2]  # no length counts for more because it has more seeds
+    assert np.allclose(uneven, [np.mean([np.mean(own, axis=0) for own in parts.values()], axis=0)])
