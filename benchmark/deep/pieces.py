@@ -13,6 +13,7 @@ from math import log, sqrt
 import numpy as np
 
 from benchmark.deep.lazy import torch
+from benchmark.errors import UsageError
 from benchmark.similarity import Degrees, Similarity
 
 NORM_FLOOR = 1e-8  # of a code that is all zero, whose direction is undefined
@@ -116,6 +117,9 @@ class PairBlock:
 
 
 def _weighted_mean(values: torch.Tensor, weights: torch.Tensor, priority: torch.Tensor | None) -> torch.Tensor:
+    if values.shape != weights.shape:
+        given, wanted = tuple(values.shape), tuple(weights.shape)
+        raise UsageError(f"mean over pairs or triplets: values of shape {given}, expected one number of each, {wanted}")
     total = weights.sum().clamp_min(torch.finfo(weights.dtype).tiny)
     if priority is not None:
         weights = weights * priority

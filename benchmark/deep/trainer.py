@@ -182,7 +182,7 @@ def take_step(method: Trainable, run: TrainingState, inputs: torch.Tensor, targe
     if not torch.isfinite(loss):
         remedy = f"lower the learning rate ({training.learning_rate:g})"
         if step == 0:  # before anything was learned
-            remedy = "the loss itself is at fault: an image's pair with itself has distance 0, a row may lack a partner"
+            remedy = "the loss itself is at fault: 0 / 0, or a root or logarithm of 0, as of a row with itself or alone"
         raise TrainingFailed(
             f"{method.info.name}: the loss is {loss.item()} at step {step} of {method.steps}; {remedy}"
         )

@@ -81,7 +81,7 @@ def _lead_sentence(field: CommonField, means: dict[str, float], order: list[str]
     if np.isnan(low):
         return f"{text} (per-query scores are missing, so no interval)."
     doubt = "" if low > 0 else "; the interval holds zero, so the two cannot be told apart"
-    alone = f", of this pair alone, which was chosen among {len(order)} methods" if len(order) > 2 else ""
+    alone = f", of this pair alone, chosen among {len(order)}" if len(order) > 2 else ""
     return f"{text} (95 % interval of the lead over {over}{alone}: {low:.3f} to {high:.3f}{doubt})."
 
 

@@ -171,6 +171,6 @@ def retrieval_figure(shown: Gallery, stem: str) -> Drawing | None:
         queries.append({"image": f"q{query}", "name": name, "rows": rows})
     data = pd.DataFrame(table, columns=["query", "query_labels", "method", "rank", "item", "item_labels", "hit"])
     what = f"{shown.dataset.label}: top {TOP} @ {shown.bits} bits{shown.of_seed}"
-    title = shown.sheet.titled(f"{what}; hits have solid green frames, P@{TOP} on the right")
+    title = shown.sheet.titled(f"{what}; solid green: hits, right: P@{TOP}")
     alt = f"{title}. {len(queries)} queries drawn at random, {' and '.join(titles[m] for m in shown.lead)}."
     return Drawing(f"top10-{stem}", "retrieved", title, alt, data, {"images": images, "queries": queries})

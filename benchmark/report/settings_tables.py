@@ -17,10 +17,10 @@ from benchmark.report.table import DASH, Column, Entry, Table, text
 if TYPE_CHECKING:
     import pandas as pd
 
-KIND = "Settings"
+KIND, DEFAULTS = "Settings", "defaults"
 IN_FORCE = (
     "What each cell was run with beside the defaults of its method ('list METHOD' prints those) and the values of the "
-    "profile, which the experimental setup has."
+    "profile, which the experimental setup has. Who has no row ran by the defaults."
 )
 BY_HAND = (
     "The rows without brackets are those of the other tables. Settings are compared by queries here: the best row is "
@@ -46,8 +46,8 @@ def _in_force(sheet: Sheet) -> Table | None:
     for name, title in methods(cells):
         for dataset in sheet.datasets():
             own = cells[(cells["method"] == name) & (cells["dataset_label"] == dataset.label)]
-            if len(own):
-                told = [_words_of(own[own["bits"] == bits]) for bits in lengths]
+            told = [_words_of(own[own["bits"] == bits]) for bits in lengths]
+            if not set(told) <= {DASH, DEFAULTS}:
                 rows.append([text(title), text(dataset.label), *map(text, told)])
     shared = caption(sheet, spreads=False)
     title, name = sheet.titled("Settings in force"), f"settings-{sheet.slug}"
@@ -63,7 +63,7 @@ def _words_of(cells: pd.DataFrame) -> str:
     every = [
         json.loads(tuned or "{}") | json.loads(given or "{}") for tuned, given in zip(*_settings(cells), strict=True)
     ]
-    told = [", ".join(f"{name} {value}" for name, value in sorted(one.items())) or "defaults" for one in every]
+    told = [", ".join(f"{name} {value}" for name, value in sorted(one.items())) or DEFAULTS for one in every]
     return "; ".join(dict.fromkeys(told))
 
 

@@ -28,6 +28,7 @@ from benchmark.deep import (
     straight_through,
     straight_through_sign,
 )
+from benchmark.errors import UsageError
 
 numbers = st.floats(-700, 700)
 
@@ -134,6 +135,13 @@ def test_mean_is_over_known_pairs_only() -> None:
 def test_mean_of_no_pair_is_zero() -> None:
     block = PairGraph(PairSimilarity(3, np.array([[0, 1]]), np.array([True]))).block(np.array([2]), np.array([0]))
     assert block.mean(torch.ones(1, 1)).item() == 0
+
+
+def test_values_that_are_not_one_per_pair_are_refused() -> None:
+    """An average over the wrong axis went into the loss by broadcasting, and nobody said a word."""
+    block = PairGraph(LabelSimilarity(np.eye(2, dtype=bool))).block(np.arange(2), np.arange(2))
+    with pytest.raises(UsageError, match=r"values of shape \(2,\), expected one number of each, \(2, 2\)"):
+        block.mean(torch.ones(2, 2).mean(0))
 
 
 def test_an_item_is_no_pair_with_itself_unless_asked() -> None:

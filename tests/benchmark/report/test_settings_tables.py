@@ -27,6 +27,7 @@ def test_every_cell_tells_what_it_was_run_with(synthetic) -> None:
     synthetic.cell("dph", "nus-mini", 16, tuned={"gamma": 0.5, "learning_rate": 0.01})
     synthetic.cell("dph", "nus-mini", 32)
     synthetic.cell("itq", "nus-mini", 32, params={"iterations": 7})
+    synthetic.cell("lsh", "nus-mini", 32)
     (table,) = tables_of(synthetic).values()
     assert rows_of(table) == [
         ["DPH", "NUS-WIDE-mini (miniature)", "gamma 0.5, learning_rate 0.01", "defaults"],
