@@ -483,10 +483,13 @@ def retrieved(drawing: Drawing) -> Any:
     block = rows * (side + gap) - gap + 0.16
     height = top + block * len(queries)
     figure = plt.figure(figsize=(FULL, height))
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, FULL), ylim=(height, 0), autoscale_on=False)  # one, in inches
+    axes.axis("off")
 
     def place(name: str, x: float, y: float, color: str, line: Any) -> None:
-        axes = figure.add_axes((x / FULL, 1 - (y + side) / height, side / FULL, side / height))
-        _picture(axes, images[name], color, line)
+        axes.imshow(images[name], interpolation="nearest", aspect="auto", extent=(x, x + side, y + side, y))
+        frame = {"edgecolor": color, "linestyle": line, "linewidth": 1.8, "fill": False, "clip_on": False}
+        axes.add_patch(plt.Rectangle((x, y), side, side, **frame))
 
     def write(words: str, x: float, y: float, align: str) -> None:
         figure.text(x / FULL, 1 - y / height, words, ha=align, va="center", fontsize=8)
@@ -520,14 +523,6 @@ def mark_outline(look: Look) -> str:
         return letters[code] + (" ".join(f"{x:.3g} {-y:.3g}" for x, y in points.reshape(-1, 2)) if code != 79 else "")
 
     return "".join(part(points, int(code)) for points, code in outline.iter_segments(simplify=False))
-
-
-def _picture(axes: Axes, image: np.ndarray, color: str, line: Any) -> None:
-    axes.imshow(image, interpolation="nearest", aspect="auto")
-    axes.set(xticks=[], yticks=[])
-    axes.grid(visible=False)
-    for spine in axes.spines.values():
-        spine.set(color=color, linewidth=1.8, linestyle=line)
 
 
 KINDS: dict[str, Callable[[Drawing], Any]] = {

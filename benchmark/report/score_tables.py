@@ -168,8 +168,12 @@ def _words(cells: pd.DataFrame, column: str) -> str:
 # --- entries -----------------------------------------------------------------------------------------------
 
 
+READ = ("status", "reason", "doubts", "settings", "seed")  # what an entry says beside its number
+
+
 def score_entry(cells: pd.DataFrame, column: str = "map", digits: int = 4, scale: float = 1.0, seeds: int = 0) -> Entry:
     """Mean over seeds, its spread where there are several, or a dash and why. `seeds`: how many others have."""
+    cells = cells[[name for name in (*READ, column) if name in cells]]  # a row of all columns is slow to take out
     good = scored(cells)
     values = good[column].dropna().to_numpy(float) * scale if column in good else np.array([])
     if not len(values):
@@ -193,9 +197,10 @@ def _doubt(cells: pd.DataFrame, good: pd.DataFrame, seeds: int) -> str:
     told = [doubt for doubt in good["doubts"] if doubt]
     if told:
         return told[0]
-    missing, seeds = cells[cells["status"] != "ok"], max(seeds, cells["seed"].nunique())
+    seeds = max(seeds, cells["seed"].nunique())
     if len(good) >= seeds:
         return ""
+    missing = cells[cells["status"] != "ok"]
     others = "the other was not run" if seeds - len(good) == 1 else "the others were not run"
     return f"{len(good)} of {seeds} seeds; {missing['reason'].iloc[0] if len(missing) else others}"
 
