@@ -157,7 +157,7 @@ def at_bits(sheet: Sheet) -> str:
         where.setdefault(curve_bits(sheet.of(dataset)), []).append(dataset.label)
     lengths = sorted(where.items())
     told = [f"{bits} bits ({', '.join(labels)})" if len(where) > 1 else f"{bits} bits" for bits, labels in lengths]
-    return f"at {', '.join(told)}, the longest length that all its methods have, or most"
+    return f"at {', '.join(told)}, the longest length that all methods have there, or most of them"
 
 
 def _words(cells: pd.DataFrame, column: str) -> str:
