@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
 import functools
 import hashlib
 import importlib.util
@@ -29,6 +28,7 @@ from benchmark.errors import UsageError
 from benchmark.guard import guard
 from benchmark.parameters import give_constructor, parameters_of, takes_training
 from benchmark.unseen import OPTIONS, UnseenClasses, own_options
+from benchmark.wording import closest
 
 Kind = Literal["method", "dataset"]
 T = TypeVar("T", bound=type)
@@ -68,7 +68,7 @@ class Registry(Generic[T]):
     def _unknown(self, name: str) -> str:
         if name in self.broken:
             return f"{self.kind} '{name}': {self.broken[name]}"
-        close = difflib.get_close_matches(name.lower(), self._plugins, n=1)
+        close = closest(name, self._plugins)
         hint = (
             f"did you mean '{close[0]}'?"
             if close

@@ -8,7 +8,6 @@ mean what they mean on the command line: relative ones start from the folder tha
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 import os
 import tomllib
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.errors import UsageError
+from benchmark.wording import closest
 
 FLAG = "--config"
 NOT_IN_A_FILE = ("help", "config")
@@ -87,7 +87,7 @@ def _flags(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
 
 
 def _hint(name: str, known: Mapping[str, Any]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
+    close = closest(name, known)
     return f"did you mean '{close[0]}'?" if close else f"known: {', '.join(sorted(known))}"
 
 
