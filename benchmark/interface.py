@@ -37,6 +37,7 @@ from benchmark.execution.store import Store, tune_store
 from benchmark.execution.tuned_settings import TunedSettings, read_tuned, shipped
 from benchmark.registry import load_plugin
 from benchmark.registry import methods as registered_methods
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -273,11 +274,11 @@ class Results:
         return len(keys & set(self.store.keys()) - self.stale())
 
     def __repr__(self) -> str:
-        return f"Results({str(self.store.root)!r}: {len(self)} cells)"
+        return f"Results({str(self.store.root)!r}: {counted(len(self), 'cell')})"
 
     def _repr_html_(self) -> str:
         """The table of MAP, for notebooks."""
-        heading = f"<p>{html.escape(str(self.store.root))}: {len(self)} cells</p>"
+        heading = f"<p>{html.escape(str(self.store.root))}: {counted(len(self), 'cell')}</p>"
         if not len(self):
             return heading
         return heading + str(self.table("map").to_html(float_format=f"%.{DIGITS}f", na_rep="–"))

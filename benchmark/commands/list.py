@@ -16,7 +16,7 @@ from benchmark.errors import UsageError
 from benchmark.program import typed
 from benchmark.registry import datasets, get_method, methods
 from benchmark.unseen import OPTIONS
-from benchmark.wording import closest
+from benchmark.wording import closest, counted
 
 HELP = "methods and data sets, or the card of one: paper, formula, parameters; protocol, options"
 WIDEST = 120
@@ -62,7 +62,7 @@ def _write_cards(file: Path, chosen: Sequence[Any]) -> None:
             )
     cards = [card(cls) for cls in chosen]
     file.write_text(cards_page(cards, file.resolve().parent), encoding="utf-8")
-    print(f"{len(cards)} {'card' if len(cards) == 1 else 'cards'} in {file}")
+    print(f"{counted(len(cards), 'card')} in {file}")
 
 
 def _everything() -> list[str]:

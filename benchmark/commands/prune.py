@@ -6,6 +6,7 @@ import argparse
 import re
 
 from benchmark.commands import arguments
+from benchmark.wording import counted
 
 HELP = "what results and cache weigh, and drop models, stale or failed records, and caches"
 DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"{arguments.size_words(one.bytes):>11}  {one.what}")
     if len(chosen) > SHOWN:
         print(f"             and {len(chosen) - SHOWN} more")
-    total = f"{len(chosen)} things, {arguments.size_words(sum(one.bytes for one in chosen))}"
+    total = f"{counted(len(chosen), 'thing')}, {arguments.size_words(sum(one.bytes for one in chosen))}"
     if not args.yes:
         print(f"{total}, would go; to drop them, add --yes" if chosen else "nothing to drop")
         return 0

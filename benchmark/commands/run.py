@@ -14,6 +14,7 @@ from benchmark.commands.config_file import add_config
 from benchmark.commands.report import write_report
 from benchmark.commands.tune import tune
 from benchmark.program import typed
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from benchmark.execution.options import Options
@@ -91,7 +92,7 @@ def _check_work(args: argparse.Namespace, todo: Sequence[PlannedCell]) -> None:
 def _announce(planned: Sequence[PlannedCell], todo: Sequence[PlannedCell]) -> None:
     states = Counter(one.state for one in planned)
     shown = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
-    print(f"{len(planned)} cell{'s' * (len(planned) != 1)}: {shown}; {len(todo)} to run")
+    print(f"{counted(len(planned), 'cell')}: {shown}; {len(todo)} to run")
     again = states["unkept"]
     if again:
         which = "1 done cell has no model and runs" if again == 1 else f"{again} done cells have no model and run"

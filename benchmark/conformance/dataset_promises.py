@@ -13,6 +13,7 @@ from benchmark.conformance.dataset_trial import DECODED, DatasetTrial, content_d
 from benchmark.conformance.trial_data import split_arrays
 from benchmark.conformance.verdicts import Broken, Reason, Untested, blamed, error_text, require
 from benchmark.errors import UsageError
+from benchmark.wording import counted
 
 NO_RECIPE = (
     "it cannot be built anew: give the class of a plugin file, or its name, not an instance or a class of a script"
@@ -143,7 +144,7 @@ def check_label_widths(trial: DatasetTrial) -> None:
     names = trial.splits.class_names
     width = next(iter(widths.values()), None)
     fits = names is None or width is None or len(names) == width
-    require(fits, f"{len(names or ())} class names for {width} classes")
+    require(fits, f"{counted(len(names or ()), 'class name')} for {counted(width or 0, 'class', 'classes')}")
 
 
 def check_no_query_in_the_database(trial: DatasetTrial) -> None:

@@ -26,6 +26,7 @@ from benchmark.execution.request import Outcome
 from benchmark.execution.store import Store
 from benchmark.execution.worker import dataset_arrays, score_codes
 from benchmark.registry import methods
+from benchmark.wording import counted
 
 PARTS = ("query", "database")
 LONGEST_NAME = 60
@@ -95,7 +96,7 @@ def check_rows(given: GivenCodes, splits: Splits) -> None:
     for part in PARTS:
         rows, codes = len(splits.parts()[part]), len(given.packed[part])
         if rows != codes:
-            told = f"{part} codes: {codes:,} rows, expected {rows:,}: one for each {part} row of {name}"
+            told = f"{part} codes: {counted(codes, 'row')}, expected {rows:,}: one for each {part} row of {name}"
             raise UsageError(f"{told}, in the order of its list")
         if splits.parts()[part].labels is None:
             raise UsageError(f"{name}: its {part} rows have no labels, so nothing can be scored")

@@ -32,6 +32,7 @@ from benchmark.execution.request import Outcome
 from benchmark.execution.store import Damaged, Store
 from benchmark.execution.worker import ScoredData, dataset_arrays, score_codes
 from benchmark.registry import get_dataset
+from benchmark.wording import counted
 
 TOLERANCE = 1e-9  # of a score: sums may be taken in another order elsewhere, and nothing else may differ
 PARTS = ("query", "database")
@@ -172,8 +173,8 @@ def scored_again(record: Record, arrays: Mapping[str, np.ndarray], rows: Labelle
     codes = {part: unpack(arrays[f"{part}_codes"], bits) for part in PARTS}
     for part in PARTS:
         if len(codes[part]) != len(splits.parts()[part]):
-            counts = f"{len(codes[part]):,} {part} codes, but its data set has {len(splits.parts()[part]):,} rows"
-            raise Refused(f"it has {counts} of them")
+            there = counted(len(splits.parts()[part]), "row")
+            raise Refused(f"it has {counted(len(codes[part]), f'{part} code')}, but its data set has {there} of them")
     audit = dict(record.audit)
     if "train_class_counts" in rows.arrays:  # groups of classes decide scores, too
         audit["groups"] = class_groups(rows.arrays["train_class_counts"])

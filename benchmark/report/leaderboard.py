@@ -21,6 +21,7 @@ from benchmark.report.display_names import LONGEST_REASON, clean
 from benchmark.report.page import origins
 from benchmark.report.record_frame import SLOT, frame_of, readable_rows
 from benchmark.report.selection import read_records
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,6 +74,7 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["counted"] = counted
     return environment.get_template("leaderboard.html.j2")
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.registry import builtin_names
-from benchmark.wording import closest
+from benchmark.wording import closest, counted
 
 METHODS = sorted(builtin_names("method"))
 
@@ -35,3 +35,17 @@ def test_only_known_words_are_told_each_once(word: str, known: list[str], most: 
     found = closest(word, known, most)
     assert len(found) == len(set(found)) <= most
     assert set(found) <= set(known)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("0 records", (0, "record")),
+        ("1 record", (1, "record")),
+        ("1,000 records", (1000, "record")),
+        ("1 query", (1, "query", "queries")),
+        ("2 queries", (2, "query", "queries")),
+    ],
+)
+def test_one_thing_and_several(said: str, words: tuple[int, str]) -> None:
+    assert counted(*words) == said

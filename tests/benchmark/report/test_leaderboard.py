@@ -71,7 +71,8 @@ def test_what_does_not_count_is_in_no_row_and_is_told(synthetic: Synthetic, tmp_
     synthetic.cell("lsh", "nus-mini", 16, status="failed", metrics={}, error={"kind": "x", "message": "m"})
     (synthetic.store.cells / ("a" * 64 + ".json")).write_text("no record")
     page = write_leaderboard(synthetic.store, tmp_path / "out", [old.key]).read_text()
-    assert "1 rows of 1 records" in page
+    assert "1 row of 1 record: means" in page
+    assert "1 of 1 row<" in page
     assert "1 that cannot be read, 1 stale, 1 without a score" in page
     assert 'href="#card-itq"' in page
     assert 'id="card-itq"' in page
