@@ -37,7 +37,7 @@ def with_config(words: Sequence[str], parser: argparse.ArgumentParser, of_a_run:
     if file is None or FLAG not in parser._option_string_actions:
         return [*words]
     known, mine = _flags(of_a_run), _flags(parser)
-    given = _given(words, parser)
+    given = flags_given(words, parser)
     found: list[str] = []
     whole: list[str] = []
     for key, value in _content(file).items():
@@ -91,7 +91,7 @@ def _hint(name: str, known: Mapping[str, Any]) -> str:
     return f"did you mean '{close[0]}'?" if close else f"known: {', '.join(sorted(known))}"
 
 
-def _given(words: Sequence[str], parser: argparse.ArgumentParser) -> set[str]:
+def flags_given(words: Sequence[str], parser: argparse.ArgumentParser) -> set[str]:
     """The flags among the words, as they are called in full."""
     full = set()
     for word in words:

@@ -58,6 +58,52 @@ def test_words_find_records_whatever_the_flags_mean(
     assert "the records in mine (2) like '" in err
 
 
+def test_without_flags_of_a_run_it_is_about_records_alone(
+    command: Callable[..., Any], tmp_path: Path, own_features: Path, parity: str
+) -> None:
+    """And with them, about the cells that they mean: the grid by default only for who says one of its flags."""
+    plugin = tmp_path / "broken.py"
+    plugin.write_text(parity.replace("test-parity", "test-fails").replace("return self", "raise KeyError('far')"))
+    words = ["--datasets", "features:mine.npz", "--results", "mine", "--no-report", "--plugin", plugin]
+    assert command(*words, "--methods", "test-fails", "lsh", "--bits", "8", "16")[0] == 1
+    for named in ((), ("mine",), ("--plugin", plugin)):
+        code, out, _ = command("why", *named, "--results", "mine")
+        heads = [line for line in out.splitlines() if line and not line.startswith("        ")]
+        assert code == 0
+        assert sorted(line.split()[0] for line in heads) == ["done", "done", "failed", "failed"]
+    assert len(command("why", "lsh", "--results=mine")[1].splitlines()) == 2
+    assert command("why", "lsh", "--results", "mine", "--dataset", "coco")[1].count("todo") == 4
+    code, out, err = command("why", "zebra", "--results", "mine")
+    assert (code, out) == (2, "")
+    assert "the records in mine (4) are called like '" in err
+    assert "or the flags of a run for its cells" in err
+    assert "nowhere does not exist" in command("why", "--results", "nowhere")[2]
+
+
+def test_faults_of_several_cells_stand_apart_each_with_its_reason_first(
+    command: Callable[..., Any], tmp_path: Path, own_features: Path, parity: str
+) -> None:
+    plugin = tmp_path / "broken.py"
+    plugin.write_text(parity.replace("test-parity", "test-faults").replace("return self", "raise KeyError('far')"))
+    words = ["--datasets", "features:mine.npz", "--no-report", "--plugin", plugin, "--methods", "test-faults"]
+    assert command(*words, "--bits", "8", "16")[0] == 1
+    for asked in (("why",), ("why", *words, "--bits", "8", "16")):
+        blocks = [block.splitlines() for block in command(*asked)[1].split("\n\n")]
+        assert len(blocks) == 2
+        for head, reason, *trace in blocks:
+            assert head.startswith("failed  ")
+            assert reason.startswith("        failed: 'far' (broken.py line ")
+            assert trace[0] == "        Traceback (most recent call last):"
+            assert trace[-1] == "        KeyError: 'far'"
+
+
+def test_a_skipped_cell_tells_why(command: Callable[..., Any], own_features: Path) -> None:
+    command("--datasets", "features:mine.npz", "--methods", "pcah", "--bits", "64", "--no-report")
+    code, out, _ = command("why")
+    assert (code, out.splitlines()[0].split()[0]) == (0, "skipped")
+    assert out.splitlines()[1].startswith("        skipped: ")
+
+
 def test_a_stale_record_is_explained_without_the_flags_of_its_run(
     command: Callable[..., Any], own_features: Path
 ) -> None:
