@@ -38,7 +38,7 @@ def age(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     from benchmark.errors import UsageError
-    from benchmark.execution.pruning import KINDS, chosen_to_go, droppable, weighed
+    from benchmark.execution.pruning import KINDS, chosen_to_go, droppable, not_checked, weighed
     from benchmark.execution.store import Store
 
     arguments.check_results(args)
@@ -56,6 +56,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"{arguments.size_words(one.bytes):>11}  {one.what}")
     if len(chosen) > SHOWN:
         print(f"             and {len(chosen) - SHOWN} more")
+    for line in not_checked(store) if "stale" in kinds else []:
+        print(line)
     total = f"{counted(len(chosen), 'thing')}, {arguments.size_words(sum(one.bytes for one in chosen))}"
     if not args.yes:
         print(f"{total}, would go; to drop them, add --yes" if chosen else "nothing to drop")

@@ -97,10 +97,12 @@ def _planned_block(one: PlannedCell) -> list[str]:
 def _record_block(record: Record, stale: Collection[str]) -> list[str]:
     """The same of a record, whatever flags it was made with."""
     from benchmark.execution.cell_names import label_of
-    from benchmark.execution.plan import state_of
+    from benchmark.execution.plan import state_of, unchecked
 
     state = "stale" if record.key in stale else state_of(record)
     head = f"{state:8}{record.key[:12]}  {label_of(record)}{', codes only' if record.codes_only else ''}"
+    lacking = "" if state == "stale" else unchecked(record)
+    head += f", not checked: {lacking}" if lacking else ""
     return [head, *_indented(_changed(record) if state == "stale" else _fault(record))]
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from benchmark.execution.store import Store
+from benchmark.registry import methods
 
 
 def test_a_changed_source_makes_a_cell_stale_and_why_names_it(
@@ -124,3 +126,20 @@ def test_results_that_are_not_there_are_a_mistake(command: Callable[..., Any], o
     words = ["why", "--datasets", "features:mine.npz", "--methods", "lsh", "--bits", "8", "--results", "nowhere"]
     code, out, err = command(*words)
     assert (code, out, "nowhere does not exist" in err) == (2, "", True)
+
+
+def test_a_record_whose_plugin_was_not_given_is_told_to_be_unchecked(
+    command: Callable[..., Any], tmp_path: Path, own_features: Path, parity: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An edit of the file would else pass for no change; `prune --stale` says the same."""
+    plugin = tmp_path / "mine.py"
+    plugin.write_text(parity.replace("test-parity", "test-unchecked"))
+    words = ["--datasets", "features:mine.npz", "--bits", "8", "--no-report", "--plugin", plugin]
+    assert command(*words, "--methods", "test-unchecked", "lsh")[0] == 0
+    assert "not checked" not in command("why")[1] + command("prune", "--stale")[1]
+    known = {name: cls for name, cls in methods._plugins.items() if name != "test-unchecked"}
+    monkeypatch.setattr(methods, "_plugins", known)
+    told = "mine.py was not given (--plugin mine.py)\n"
+    assert f"test-unchecked mine 8 bits seed 0, not checked: {told}" in command("why")[1]
+    assert "lsh mine 8 bits seed 0\n" in command("why")[1]
+    assert command("prune", "--stale")[1] == f"not checked: 1 record: {told}nothing to drop\n"
