@@ -185,10 +185,10 @@ def _same_in_another_import(known: Any, method: Any) -> bool:
 
 
 def _known(tune: bool, tuned: str | Path | None, untuned: bool, results: str | Path) -> list[TunedSettings]:
-    """What cross-validation chose: in the file that was named; or else in this results folder, or as shipped."""
+    """What cross-validation chose: in the file that was named, or else in this results folder; then as shipped."""
     if tune + untuned + (tuned is not None) > 1:
         raise UsageError("tune, tuned and untuned contradict each other; give one of them")
-    return [tune_store(results).tuned(), shipped()] if tuned is None else [read_tuned(Path(tuned))]
+    return [tune_store(results).tuned() if tuned is None else read_tuned(Path(tuned)), shipped()]
 
 
 def _tuned_first(grid: Grid, store: Store, options: Options, trials: int, folds: int, quiet: bool) -> Grid:
