@@ -121,6 +121,27 @@ def check_revision_follows_the_content(trial: DatasetTrial) -> Reason:
     return "no image or array file could be changed that its rows are made of"
 
 
+def check_revision_follows_the_options(trial: DatasetTrial) -> Reason:
+    """Where an option changes the rows, the revision changes: else old results would pass for new ones."""
+    if trial.recipe is None:
+        return NO_RECIPE
+    revision, content = trial.dataset.revision, content_digest(trial.splits)
+    if content != content_digest(trial.again):
+        raise Untested("loading twice gives other rows anyway")
+    tried = False
+    for how, recipe in trial.recipe.varied():
+        try:
+            other = recipe.build()
+            other.check()
+            changed = content_digest(other.load()) != content
+        except (Exception, SystemExit):  # that value may be none
+            continue
+        tried = True
+        told = f"{how} it loads other rows under the same revision; name the option in it"
+        require(not changed or other.revision != revision, told)
+    return None if tried else "it has no option, or none of which another value is known"
+
+
 def check_splits_agree(trial: DatasetTrial) -> None:
     """No part is empty; query and database are labelled; images are in all parts or in none, and features too."""
     splits = trial.splits
@@ -230,6 +251,7 @@ DATASET_CHECKS: tuple[DatasetCheck, ...] = (
     check_revision_is_stable,
     check_same_in_a_fresh_process,
     check_revision_follows_the_content,
+    check_revision_follows_the_options,
     check_splits_agree,
     check_label_widths,
     check_no_query_in_the_database,
