@@ -21,6 +21,7 @@ from benchmark.report.display_names import LONGEST_REASON, clean
 from benchmark.report.page import origins
 from benchmark.report.record_frame import SLOT, frame_of, readable_rows
 from benchmark.report.selection import read_records
+from benchmark.report.sheets import _setting
 from benchmark.wording import counted
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _row(cells: pd.DataFrame, records: Mapping[str, Record], places: Mapping[str
     radius = cells.get("precision_at_radius_2")
     return {
         "method": first["method"],
-        "title": first["title"] + (f" ({first['params']})" if first["params"] else ""),
+        "title": first["title"] + _setting(first["params"]),
         "control": first["family"] == "control",
         "family": first["family"],
         "dataset": first["dataset_label"],

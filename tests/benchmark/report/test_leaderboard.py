@@ -18,6 +18,7 @@ from benchmark.program import program
 from benchmark.registry import load_plugin
 from benchmark.report.leaderboard import leaderboard_rows, rerun, write_leaderboard
 from benchmark.report.record_frame import record_frame
+from benchmark.report.sheets import defaults, sheets
 from tests.benchmark.conftest import Synthetic
 
 
@@ -63,6 +64,14 @@ def test_other_set_ups_are_other_rows(synthetic: Synthetic) -> None:
     assert len(found) == 5
     assert {row["settings"] for row in found} == {"tuned (shipped)", "not tuned"}
     assert {row["needs"] for row in found} == {"pairs"}
+
+
+def test_settings_are_told_as_tables_tell_them(synthetic: Synthetic) -> None:
+    for params in ({}, {"gamma": 2, "mode": "authors"}):
+        synthetic.cell("dph", "nus-mini", 16, params=params)
+    (sheet,) = sheets(record_frame(synthetic.store.records()).assign(params='{"gamma": 2, "mode": "authors"}'))
+    assert {row["title"] for row in rows_of(synthetic)} == {"DPH", *defaults(sheet).cells["title"]}
+    assert {row["title"] for row in rows_of(synthetic)} == {"DPH", "DPH (gamma=2, mode=authors)"}
 
 
 def test_what_does_not_count_is_in_no_row_and_is_told(synthetic: Synthetic, tmp_path: Path) -> None:
