@@ -24,7 +24,7 @@ from benchmark.evaluation.counting import EVALUATOR_VERSION
 from benchmark.execution.cell_names import cell_label
 from benchmark.execution.fingerprint import digest, pipeline_sources, plugin_sources
 from benchmark.execution.record import SCHEMA_VERSION
-from benchmark.execution.tuned_settings import TunedSettings, choose
+from benchmark.execution.tuned_settings import TunedSettings, choose, training_key
 from benchmark.registry import (
     builtin_folder,
     dataset_class,
@@ -170,7 +170,7 @@ class Cell:
 @functools.cache
 def training_id(profile: Profile) -> str:
     """What settings were tuned under; another set-up needs other settings."""
-    return digest(profile.training.identity())[:16]
+    return training_key(profile.training.identity())
 
 
 @functools.cache

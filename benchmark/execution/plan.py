@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from benchmark.deep.profile import Profile, load_profile
+from benchmark.deep.profile import load_profile
 from benchmark.errors import UsageError
 from benchmark.evaluation.counting import EVALUATOR_VERSION
 from benchmark.execution.fingerprint import digest, pipeline_sources, plugin_sources
-from benchmark.execution.grid import Cell, Grid, cells, data_parts, training_id
+from benchmark.execution.grid import Cell, Grid, cells, data_parts
 from benchmark.execution.record import SCHEMA_VERSION, Record
 from benchmark.execution.store import Store, tune_store
-from benchmark.execution.tuned_settings import TunedSettings, choose, shipped
+from benchmark.execution.tuned_settings import TunedSettings, shipped, would_choose
 from benchmark.registry import dataset_class, datasets, get_dataset, get_method, methods, plugin_file
 
 CHOSEN = ("tuned", "settings")  # of an identity: what cross-validation chose, whatever the user's words were
@@ -186,16 +186,9 @@ def _fits_today(record: Record, known: Sequence[TunedSettings]) -> bool:
         return True
     same = all(record.parts.get(name) == value for name, value in parts.items())
     same = same and bool(record.parts["profile"]["training"] == profile.training.identity())
-    return same and (_by_request(asked) or _settings_fit(record, profile, known))
+    return same and (_by_request(asked) or would_choose(known, record))
 
 
 def _by_request(asked: Mapping[str, Any]) -> bool:
     """Whether the user said where settings come from: a file, or nowhere."""
     return " tuned by " in asked["profile"] or asked["profile"].endswith(" untuned")
-
-
-def _settings_fit(record: Record, profile: Profile, known: Sequence[TunedSettings]) -> bool:
-    cell = record.cell
-    chosen = choose(known, cell["method"], record.revision, training_id(profile), cell["bits"])
-    own = {name: value for name, value in chosen.params.items() if name not in cell.get("params", {})}
-    return (cell.get("settings", "defaults"), cell.get("tuned", {})) == (chosen.origin, own)
