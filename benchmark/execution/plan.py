@@ -15,6 +15,7 @@ from benchmark.errors import UsageError
 from benchmark.evaluation.counting import EVALUATOR_VERSION
 from benchmark.execution.fingerprint import digest, pipeline_sources, plugin_sources
 from benchmark.execution.grid import Cell, Grid, cells, data_parts
+from benchmark.execution.provenance import install_command
 from benchmark.execution.record import SCHEMA_VERSION, Record
 from benchmark.execution.store import Store, tune_store
 from benchmark.execution.tuned_settings import TunedSettings, shipped, would_choose
@@ -170,7 +171,8 @@ def unchecked(record: Record) -> str:
     here = {plugin_file(registry.get(name)) for (_, name), registry in named.items() if name in registry.names()}
     files = [file for file in str(record.titles.get("plugins", "")).splitlines() if file not in here]
     if not files:
-        return f"{' and '.join(strange)} {'are' if strange[1:] else 'is'} not known here (--plugin FILE)"
+        how = install_command(record.provenance) or "--plugin FILE"
+        return f"{' and '.join(strange)} {'are' if strange[1:] else 'is'} not known here ({how})"
     return f"{' and '.join(files)} {'were' if files[1:] else 'was'} not given ({shlex.join(['--plugin', *files])})"
 
 

@@ -125,6 +125,7 @@ def _row(cells: pd.DataFrame, records: Mapping[str, Record], places: Mapping[str
         "keys": [key[:12] for key in cells["key"]],
         "command": clean(again.command, 4000),
         "note": again.note,
+        "install": clean(again.install, LONGEST_REASON),
     }
 
 

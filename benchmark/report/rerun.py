@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from benchmark.execution.provenance import install_command
 from benchmark.execution.record import Record
 from benchmark.execution.tuned_settings import shipped, would_choose
 from benchmark.program import typed
@@ -24,6 +25,7 @@ class Rerun(NamedTuple):
 
     command: str
     note: str = ""
+    install: str = ""  # before it
 
 
 def rerun(records: Sequence[Record]) -> Rerun:
@@ -44,7 +46,7 @@ def rerun(records: Sequence[Record]) -> Rerun:
     words += ["--untuned"] if untuned or not same else []
     for name, value in settings.items():
         words += ["--set", f"{cell['method']}.{name}={_value(value)}"]
-    return Rerun(typed(words), "" if same else OTHER_KEY)
+    return Rerun(typed(words), "" if same else OTHER_KEY, install_command(record.provenance))
 
 
 def _plugin_words(record: Record) -> list[str]:

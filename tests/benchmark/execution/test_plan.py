@@ -224,6 +224,8 @@ def test_a_record_whose_plugin_is_not_here_is_told_to_be_unchecked(
     titles = {"plugins": plugins} if plugins else {}
     record = Record("0" * 64, cell, {"dataset": {"revision": "r"}}, asked={"dataset": data}, titles=titles)
     assert unchecked(record) == told
+    packaged = unchecked(replace(record, provenance={"packages": {"odd-pack": "1.2"}}))
+    assert packaged == told.replace("(--plugin FILE)", "(pip install odd-pack==1.2)")
     if data == "coco":
         assert unchecked(replace(record, cell=cell | {"settings": "codes only"})) == ""
 
