@@ -90,6 +90,11 @@ def check_free_name(name: str) -> str:
     return name
 
 
+def title_of_codes(name: str) -> str:
+    """What a row of codes that others made is called."""
+    return f"{name} ({CODES_ONLY})"
+
+
 def check_rows(given: GivenCodes, splits: Splits) -> None:
     """As many codes as rows, and labels to score them by."""
     name = given.choice.label
@@ -125,7 +130,7 @@ def score_given(given: GivenCodes, splits: Splits, audited: Audit, threads: int)
         given.parts,
         status="ok",
         asked={**given.choice.asked, "profile": ""},
-        titles={"method": f"{given.name} ({CODES_ONLY})", "dataset": dataset.title},
+        titles={"method": title_of_codes(given.name), "dataset": dataset.title},
         miniature=dataset.miniature,
         audit=audited.as_dict(),
         provenance=provenance(threads),
