@@ -37,6 +37,7 @@ from benchmark.execution.store import Store, tune_store
 from benchmark.execution.tuned_settings import TunedSettings, read_tuned, shipped
 from benchmark.registry import load_plugin
 from benchmark.registry import methods as registered_methods
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,10 +185,10 @@ def _same_in_another_import(known: Any, method: Any) -> bool:
 
 
 def _known(tune: bool, tuned: str | Path | None, untuned: bool, results: str | Path) -> list[TunedSettings]:
-    """What cross-validation chose: in the file that was named; or else in this results folder, or as shipped."""
+    """What cross-validation chose: in the file that was named, or else in this results folder; then as shipped."""
     if tune + untuned + (tuned is not None) > 1:
         raise UsageError("tune, tuned and untuned contradict each other; give one of them")
-    return [tune_store(results).tuned(), shipped()] if tuned is None else [read_tuned(Path(tuned))]
+    return [tune_store(results).tuned() if tuned is None else read_tuned(Path(tuned)), shipped()]
 
 
 def _tuned_first(grid: Grid, store: Store, options: Options, trials: int, folds: int, quiet: bool) -> Grid:
@@ -273,11 +274,11 @@ class Results:
         return len(keys & set(self.store.keys()) - self.stale())
 
     def __repr__(self) -> str:
-        return f"Results({str(self.store.root)!r}: {len(self)} cells)"
+        return f"Results({str(self.store.root)!r}: {counted(len(self), 'cell')})"
 
     def _repr_html_(self) -> str:
         """The table of MAP, for notebooks."""
-        heading = f"<p>{html.escape(str(self.store.root))}: {len(self)} cells</p>"
+        heading = f"<p>{html.escape(str(self.store.root))}: {counted(len(self), 'cell')}</p>"
         if not len(self):
             return heading
         return heading + str(self.table("map").to_html(float_format=f"%.{DIGITS}f", na_rep="–"))

@@ -15,6 +15,7 @@ import numpy as np
 
 from benchmark.arrays import as_array
 from benchmark.errors import UsageError
+from benchmark.wording import counted
 
 MAX_CLASSES = 10**6  # of class numbers: beyond, they are names of something and no count of classes
 _FAR = 2**53  # what does not fit into int64 is beyond any class, and here stays so
@@ -43,13 +44,13 @@ def as_multi_hot(labels: Any, classes: int | None = None, drop_others: bool = Fa
         numbers = _whole(found.reshape(-1))
         return _hot(np.arange(len(numbers)), numbers, len(numbers), classes, drop_others)
     if found.ndim != 2:
-        raise UsageError(f"labels: {found.ndim} dimensions, expected (n,) class numbers or (n, c) multi-hot")
+        raise UsageError(f"labels: {counted(found.ndim, 'dimension')}, expected (n,) class numbers or (n, c) multi-hot")
     if found.dtype != bool and not np.isin(found, (0, 1)).all():
         raise UsageError(
             "labels: a multi-hot array may hold 0 and 1 only (class numbers are (n,) or, several per row, lists)"
         )
     if classes is not None and found.shape[1] != classes:
-        raise UsageError(f"labels: {found.shape[1]} columns, expected {classes}")
+        raise UsageError(f"labels: {counted(found.shape[1], 'column')}, expected {classes}")
     return found.astype(bool)
 
 

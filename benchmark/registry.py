@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
 import functools
 import hashlib
 import importlib.util
@@ -18,6 +17,7 @@ import inspect
 import os
 import re
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint, entry_points
@@ -29,6 +29,7 @@ from benchmark.errors import UsageError
 from benchmark.guard import guard
 from benchmark.parameters import give_constructor, parameters_of, takes_training
 from benchmark.unseen import OPTIONS, UnseenClasses, own_options
+from benchmark.wording import closest
 
 Kind = Literal["method", "dataset"]
 T = TypeVar("T", bound=type)
@@ -68,7 +69,7 @@ class Registry(Generic[T]):
     def _unknown(self, name: str) -> str:
         if name in self.broken:
             return f"{self.kind} '{name}': {self.broken[name]}"
-        close = difflib.get_close_matches(name.lower(), self._plugins, n=1)
+        close = closest(name, self._plugins)
         hint = (
             f"did you mean '{close[0]}'?"
             if close
@@ -145,10 +146,17 @@ def _importing(what: str, file: Path | None = None) -> Iterator[None]:
         yield
     except (Exception, SystemExit) as error:
         methods._plugins, datasets._plugins = before
+        place = _place(error, file)
         if isinstance(error, UsageError):
-            raise
-        told = f"{type(error).__name__}: {error}{_remedy(error, file)}"
+            raise UsageError(f"{error}{place}") from error
+        told = f"{type(error).__name__}: {error}{place}{_remedy(error, file)}"
         raise UsageError(f"plugin {what} cannot be imported: {told}") from error
+
+
+def _place(error: BaseException, file: Path | None) -> str:
+    """The line of the plugin's file that an error came out of."""
+    lines = [one.lineno for one in traceback.extract_tb(error.__traceback__) if one.filename == str(file)]
+    return f" ({Path(str(file)).name} line {lines[-1]})" if lines else ""
 
 
 def _remedy(error: BaseException, file: Path | None) -> str:

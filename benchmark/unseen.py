@@ -20,6 +20,7 @@ import numpy as np
 from benchmark.contracts import HashDataset, Split, Splits
 from benchmark.errors import UsageError
 from benchmark.seeds import generator
+from benchmark.wording import counted
 
 OPTIONS = ("unseen", "unseen_seed")
 VERSION = 1  # of what is held out by the same options; part of the revision
@@ -68,7 +69,8 @@ def hold_out(splits: Splits, share: float, name: str, seed: int) -> Splits:
     if not len(kept) or not len(asked):
         what = "no training row is left" if not len(kept) else "no query has one of them"
         raise UsageError(f"{name}.unseen={share:g}: {held.sum()} of {classes} classes are held out, and {what}")
-    note = f"{held.sum()} of {classes} classes held out of training, {len(splits.train) - len(kept):,} rows with them"
+    lost = counted(len(splits.train) - len(kept), "row")
+    note = f"{held.sum()} of {classes} classes held out of training, {lost} with them"
     query = _without_others(splits.query.take(asked), held)
     return replace(splits, train=splits.train.take(kept), query=query, notes=(*splits.notes, note))
 

@@ -213,6 +213,10 @@ def test_the_example_package_is_installed_listed_checked_and_run(lab: Any):
     assert record["metrics"]["map"] > other["metrics"]["map"] + 0.2  # what folding is for
     assert (lab.folder / "reports" / "default" / "index.html").is_file()
     assert "hashbench_example.folding" in json.dumps(record["parts"])  # its helper's code is a part of the key
+    assert record["provenance"]["packages"] == {"hashbench-example": "0.1.0"}
+    assert lab.command("report", "--leaderboard", on_path=(site,)).code == 0
+    board = (lab.folder / "reports" / "default" / "leaderboard.html").read_text()
+    assert board.count("<code>pip install hashbench-example==0.1.0</code>") == 4  # its data set serves lsh, too
 
 
 @pytest.mark.parametrize("room", [benchmark.deep, benchmark.shallow], ids=lambda room: room.__name__)

@@ -10,6 +10,7 @@ from benchmark.commands import arguments
 from benchmark.commands.bars import shown_progress
 from benchmark.commands.score import read_codes
 from benchmark.errors import UsageError
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from benchmark.contracts import Split, Splits
@@ -96,7 +97,7 @@ def _told(record: Record, splits: Splits) -> list[str]:
     lines = [f"filed     {record.key[:12]}  {label_of(record)}, codes only"]
     lines.append(f"          MAP@{metrics['k']} {metrics['map']:.4f} (chance {metrics['chance_map']:.4f})")
     order = "; ".join(
-        f"{len(rows):,} {part} rows{_ends(rows)}" for part, rows in splits.parts().items() if part in PARTS
+        f"{counted(len(rows), f'{part} row')}{_ends(rows)}" for part, rows in splits.parts().items() if part in PARTS
     )
     lines.append(f"          taken in the data set's order: {order}")
     return [*lines, *([f"          doubtful: {record.doubts}"] if record.doubts else [])]

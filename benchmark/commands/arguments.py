@@ -163,7 +163,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--tune", action="store_true", help="first tune what has not been tuned, by cross-validation on training rows"
     )
-    which.add_argument("--tuned", type=Path, metavar="FILE", help="use the settings that 'tune' wrote to this file")
+    told = "use the settings that 'tune' wrote to this file; for methods that it lacks, what ships or their defaults"
+    which.add_argument("--tuned", type=Path, metavar="FILE", help=told)
     which.add_argument("--untuned", action="store_true", help="use the defaults, though tuned settings are known")
 
 
@@ -296,12 +297,12 @@ def grid_of(args: argparse.Namespace) -> Grid:
 
 
 def known_settings(args: argparse.Namespace) -> list[TunedSettings]:
-    """What cross-validation chose: in the file that was named; or else in this results folder, or as shipped."""
+    """What cross-validation chose: in the file that was named, or else in this results folder; then as shipped."""
     from benchmark.execution.store import tune_store
     from benchmark.execution.tuned_settings import read_tuned, shipped
 
     if getattr(args, "tuned", None):
-        return [read_tuned(args.tuned)]
+        return [read_tuned(args.tuned), shipped()]
     return [tune_store(args.results).tuned(), shipped()]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from benchmark.execution.grid import DatasetChoice
 
 HELP = "sizes, faults and skew of data sets"
+HASH = re.compile(r"\b[0-9a-f]{16,}\b")  # its beginning says as much; what an author wrote in words is shown whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
             splits = choice.load()
             found = audit(splits, choice.dataset.map_cutoff, args.allow_overlap)
             revision = choice.dataset.revision
-        print(f"{choice.label} (revision {revision[:12]})")
+        print(f"{choice.label} (revision {HASH.sub(lambda found: found[0][:12], revision)})")
         print(audit_text(found))
         for line in [*refused, *declined_lines(args, splits.train)]:
             print(line)

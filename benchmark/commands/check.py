@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import ast
 import concurrent.futures
-import difflib
 import json
 import math
 import os
@@ -35,6 +34,7 @@ from benchmark.conformance import (
 from benchmark.errors import UsageError
 from benchmark.registry import Kind, dataset_class, datasets, load_only, load_plugin, methods, takes_path
 from benchmark.unseen import OPTIONS
+from benchmark.wording import closest
 
 if TYPE_CHECKING:
     from benchmark.execution.supervise import Ending
@@ -216,7 +216,7 @@ def _of_name(request: CheckRequest) -> tuple[str, str, str]:
     if name in datasets.names():
         info = dataset_class(name, request.data_root).info
         return "dataset", f"{info.name}{colon}{argument}", info.title
-    close = difflib.get_close_matches(name.lower(), [*methods.names(), *datasets.names()], n=1)
+    close = closest(name, [*methods.names(), *datasets.names()])
     hint = f"did you mean '{close[0]}'?" if close else "give a plugin file (.py), or a name that `list` shows"
     raise UsageError(f"unknown method or data set '{request.target}': {hint}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from benchmark.cards.card import citations, suite_citation
 from benchmark.commands import arguments
 from benchmark.errors import UsageError
 from benchmark.registry import datasets, methods
+from benchmark.wording import closest
 
 HELP = "BibTeX of methods, data sets and hashbench itself"
 ITSELF = "hashbench"
@@ -66,7 +66,7 @@ def _plugins(name: str) -> Sequence[Any]:
     if name in datasets.names():
         return [datasets.get(name)]
     known = sorted({*words, *datasets.names(), ITSELF})
-    close = difflib.get_close_matches(name.lower(), known, n=3)
+    close = closest(name, known, 3)
     hint = (
         f"did you mean {' or '.join(map(repr, close))}?"
         if close

@@ -6,11 +6,13 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmark.errors import UsageError
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
+    from benchmark.execution.store import Store
     from benchmark.report.comparison import Comparison
 
 HELP = "two result folders, or results against published numbers"
@@ -41,10 +43,26 @@ def run(args: argparse.Namespace) -> int:
     else:
         b = Store(args.b)
         found = compare_results(a, b, stale_keys(a), stale_keys(b))
+        apart = _in_one_only(_scored_cells(a), _scored_cells(b))
     print("\n".join([*as_lines(found), *(f"not compared: {line}" for line in apart)]))
     if args.csv:
         _write_csv(args.csv, found)
     return 0
+
+
+def _scored_cells(store: Store) -> set[tuple[Any, ...]]:
+    """What is compared, whatever code made it."""
+    from benchmark.report.record_frame import CELL, readable_rows
+    from benchmark.report.selection import read_records
+
+    rows, _ = readable_rows(read_records(store)[0])
+    return {tuple(row[name] for name in CELL) for row in rows if row["status"] == "ok"}
+
+
+def _in_one_only(a: set[tuple[Any, ...]], b: set[tuple[Any, ...]]) -> list[str]:
+    """How much of what is there has no counterpart, in a line; none where all has one."""
+    told = [f"{counted(len(cells), 'cell')} in {name} only" for name, cells in (("A", a - b), ("B", b - a)) if cells]
+    return [" and ".join(told)] if told else []
 
 
 def _write_csv(path: Path, found: Sequence[Comparison]) -> None:

@@ -8,7 +8,6 @@ mean what they mean on the command line: relative ones start from the folder tha
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 import os
 import tomllib
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.errors import UsageError
+from benchmark.wording import closest
 
 FLAG = "--config"
 NOT_IN_A_FILE = ("help", "config")
@@ -37,7 +37,7 @@ def with_config(words: Sequence[str], parser: argparse.ArgumentParser, of_a_run:
     if file is None or FLAG not in parser._option_string_actions:
         return [*words]
     known, mine = _flags(of_a_run), _flags(parser)
-    given = _given(words, parser)
+    given = flags_given(words, parser)
     found: list[str] = []
     whole: list[str] = []
     for key, value in _content(file).items():
@@ -87,11 +87,11 @@ def _flags(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
 
 
 def _hint(name: str, known: Mapping[str, Any]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
+    close = closest(name, known)
     return f"did you mean '{close[0]}'?" if close else f"known: {', '.join(sorted(known))}"
 
 
-def _given(words: Sequence[str], parser: argparse.ArgumentParser) -> set[str]:
+def flags_given(words: Sequence[str], parser: argparse.ArgumentParser) -> set[str]:
     """The flags among the words, as they are called in full."""
     full = set()
     for word in words:

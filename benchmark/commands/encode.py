@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmark.commands import arguments
 from benchmark.commands.bars import going_on, shown_progress
+from benchmark.wording import counted
 
 HELP = "codes of your images, or features, by a model that was kept"
 SHOWN = 10  # broken images that are named on the screen; all are in a file
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     with shown_progress(), going_on(args):
         found = encode_to(model, given, args.out, partial(print, flush=True))
     names = f", their names in {beside(args.out, 'names')}" if found.rows else ""
-    print(f"{found.rows:,} codes of {model.bits} bits by '{model.label}' in {args.out}{names}")
+    print(f"{counted(found.rows, 'code')} of {counted(model.bits, 'bit')} by '{model.label}' in {args.out}{names}")
     for told in [*found.faults.values()][:SHOWN]:
         print(f"left out: {told}", file=sys.stderr)
     if found.faults:

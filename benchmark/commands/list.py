@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -17,6 +16,7 @@ from benchmark.errors import UsageError
 from benchmark.program import typed
 from benchmark.registry import datasets, get_method, methods
 from benchmark.unseen import OPTIONS
+from benchmark.wording import closest, counted
 
 HELP = "methods and data sets, or the card of one: paper, formula, parameters; protocol, options"
 WIDEST = 120
@@ -48,7 +48,7 @@ def _named(word: str) -> Any:
         return get_method(word)
     if name in datasets.names():
         return datasets.get(name)
-    close = difflib.get_close_matches(word.lower(), [*methods.names(), *datasets.names()], n=1)
+    close = closest(word, [*methods.names(), *datasets.names()])
     if close and close[0] in datasets.names():
         raise UsageError(f"list: '{word}' is neither a method nor a data set: did you mean '{close[0]}'?")
     return get_method(word)  # says what there is
@@ -62,7 +62,7 @@ def _write_cards(file: Path, chosen: Sequence[Any]) -> None:
             )
     cards = [card(cls) for cls in chosen]
     file.write_text(cards_page(cards, file.resolve().parent), encoding="utf-8")
-    print(f"{len(cards)} {'card' if len(cards) == 1 else 'cards'} in {file}")
+    print(f"{counted(len(cards), 'card')} in {file}")
 
 
 def _everything() -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import os
 import sys
 import traceback
@@ -41,6 +40,7 @@ from benchmark.commands import (
 )
 from benchmark.errors import InvalidCodes, UsageError
 from benchmark.program import program, typed
+from benchmark.wording import closest
 
 COMMANDS: dict[str, Any] = {
     "run": run,
@@ -153,7 +153,7 @@ def _with_default_action(words: Sequence[str]) -> Sequence[str]:
 
 
 def _no_command(word: str) -> str:
-    close = difflib.get_close_matches(word.lower(), COMMANDS, n=1)
+    close = closest(word, COMMANDS)
     hint = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(COMMANDS)}; a run begins with a flag"
     return f"unknown command '{word}': {hint}"
 

@@ -52,9 +52,15 @@ def run(args: argparse.Namespace) -> int:
             print(f"{one.fate:8}{one.key[:12]}  {clean(one.label)}: {clean(one.reason, LONGEST_REASON)}")
         counts = Counter(one.fate for one in found)
         print(f"{source.root}: {', '.join(f'{number} {fate}' for fate, number in counts.items())}")
+        for told, number in Counter(one.reason for one in found if one.fate == "taken" and one.reason).items():
+            print(f"note: {_of_them(number)} described {told}; give --plugin or --data-root to have that checked")
         _tell_stale(found, Store(args.results))
         bad += len(named)
     return int(bad > 0)
+
+
+def _of_them(number: int) -> str:
+    return "1 of them is" if number == 1 else f"{number} of them are"
 
 
 def _tell_stale(found: Sequence[Merged], store: Store) -> None:
@@ -63,5 +69,5 @@ def _tell_stale(found: Sequence[Merged], store: Store) -> None:
 
     stale = stale_keys(store) & {one.key for one in found if one.fate == "taken"}
     if stale:
-        told = "1 of them is" if len(stale) == 1 else f"{len(stale)} of them are"
-        print(f"note: {told} stale here, made by other code or settings than today's: kept, and in no table")
+        told = "stale here, made by other code or settings than today's: kept, and in no table"
+        print(f"note: {_of_them(len(stale))} {told}")

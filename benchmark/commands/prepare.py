@@ -26,6 +26,7 @@ from benchmark.errors import UsageError
 from benchmark.execution.grid import DatasetChoice
 from benchmark.execution.told_features import extract_told
 from benchmark.registry import get_method
+from benchmark.wording import counted
 
 HELP = "say what a data set lacks, build its lists and features"
 
@@ -90,10 +91,10 @@ def piece_line(piece: Piece) -> str:
     """One line: what, whether it is there and whole, and where it comes from if not."""
     if piece.found is None:
         return f"missing  {piece.what}: {piece.size}, from {piece.origin}"
-    counted = "" if piece.files is None else f", {piece.files:,} files"
+    files = "" if piece.files is None else f", {counted(piece.files, 'file')}"
     if piece.complete:
-        return f"there    {piece.what}: {piece.found}{counted}"
-    return f"partial  {piece.what}: {piece.found}{counted}, expected {piece.expected:,}; from {piece.origin}"
+        return f"there    {piece.what}: {piece.found}{files}"
+    return f"partial  {piece.what}: {piece.found}{files}, expected {piece.expected:,}; from {piece.origin}"
 
 
 def _report(dataset: HashDataset) -> int:
@@ -118,7 +119,7 @@ def _show_lists(dataset: Any, target: Path | None) -> None:
         digest = file_hash(path)
         known = PUBLISHED.get(digest[:32])
         verdict = f"as published ({known})" if known else f"sha256 {digest[:16]}..."
-        print(f"  list     {part}: {path}, {len(read_list(path)):,} rows, {verdict}")
+        print(f"  list     {part}: {path}, {counted(len(read_list(path)), 'row')}, {verdict}")
     if target is not None:
         _copy_lists(files, target)
         print(f"  written to {target}; read them again by lists:{target}")

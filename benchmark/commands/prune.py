@@ -6,6 +6,7 @@ import argparse
 import re
 
 from benchmark.commands import arguments
+from benchmark.wording import counted
 
 HELP = "what results and cache weigh, and drop models, stale or failed records, and caches"
 DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
@@ -37,7 +38,7 @@ def age(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     from benchmark.errors import UsageError
-    from benchmark.execution.pruning import KINDS, chosen_to_go, droppable, weighed
+    from benchmark.execution.pruning import KINDS, chosen_to_go, droppable, not_checked, weighed
     from benchmark.execution.store import Store
 
     arguments.check_results(args)
@@ -55,7 +56,9 @@ def run(args: argparse.Namespace) -> int:
         print(f"{arguments.size_words(one.bytes):>11}  {one.what}")
     if len(chosen) > SHOWN:
         print(f"             and {len(chosen) - SHOWN} more")
-    total = f"{len(chosen)} things, {arguments.size_words(sum(one.bytes for one in chosen))}"
+    for line in not_checked(store) if "stale" in kinds else []:
+        print(line)
+    total = f"{counted(len(chosen), 'thing')}, {arguments.size_words(sum(one.bytes for one in chosen))}"
     if not args.yes:
         print(f"{total}, would go; to drop them, add --yes" if chosen else "nothing to drop")
         return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from benchmark.commands.config_file import add_config
 from benchmark.commands.report import write_report
 from benchmark.commands.tune import tune
 from benchmark.program import typed
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from benchmark.execution.options import Options
@@ -91,7 +93,7 @@ def _check_work(args: argparse.Namespace, todo: Sequence[PlannedCell]) -> None:
 def _announce(planned: Sequence[PlannedCell], todo: Sequence[PlannedCell]) -> None:
     states = Counter(one.state for one in planned)
     shown = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
-    print(f"{len(planned)} cell{'s' * (len(planned) != 1)}: {shown}; {len(todo)} to run")
+    print(f"{counted(len(planned), 'cell')}: {shown}; {len(todo)} to run")
     again = states["unkept"]
     if again:
         which = "1 done cell has no model and runs" if again == 1 else f"{again} done cells have no model and run"
@@ -106,14 +108,19 @@ def settings_lines(planned: Sequence[PlannedCell]) -> list[str]:
     """Where settings come from, data set by data set, if not all from one place."""
     from benchmark.execution.search_space import search_space
 
-    untuned: dict[str, set[str]] = {}
+    others: dict[tuple[str, str, str], set[str]] = {}
     for cell in (one.cell for one in planned):
-        by_request = cell.profile.name.endswith("-untuned")
-        if cell.settings == "defaults" and not by_request and search_space(cell.method, cell.profile.training):
-            untuned.setdefault(cell.choice.label, set()).add(cell.method.name)
+        file = cell.profile.source.partition(" tuned by ")[2]
+        nobody_tuned = cell.settings == "defaults" and not cell.profile.name.endswith("-untuned")
+        if file and cell.settings == "shipped":
+            others.setdefault((file, cell.choice.label, "those that ship"), set()).add(cell.method.name)
+        elif nobody_tuned and search_space(cell.method, cell.profile.training):
+            others.setdefault((file, cell.choice.label, "their defaults"), set()).add(cell.method.name)
     return [
-        f"note: settings of {', '.join(sorted(names))} were not tuned for {dataset}; add --tune"
-        for dataset, names in untuned.items()
+        f"note: {os.path.basename(file)} has no settings of {', '.join(sorted(names))} for {dataset}: {used} are used"
+        if file
+        else f"note: settings of {', '.join(sorted(names))} were not tuned for {dataset}; add --tune"
+        for (file, dataset, used), names in others.items()
     ]
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from benchmark.commands import arguments
 from benchmark.commands.bars import going_on, shown_progress
 from benchmark.errors import UsageError
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from benchmark.execution.image_database import ImageDatabase
@@ -74,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     found = index.top(code, args.top) if args.radius is None else index.within(code, args.radius)
     seconds = time.perf_counter() - start
     print_notes(database.told)
-    wanted = f"the {args.top} nearest" if args.radius is None else f"all within {args.radius} bits"
+    wanted = f"the {args.top} nearest" if args.radius is None else f"all within {counted(args.radius, 'bit')}"
     about = f"{wanted} of {len(database):,} in {database.name}, {1000 * seconds:.2f} ms by {args.index}"
     _show(args, model.label, about, found, database)
     return 0

@@ -26,6 +26,7 @@ from benchmark.commands import arguments
 from benchmark.commands.bars import going_on, shown_progress
 from benchmark.commands.search import add_database, found_items, print_kind, print_notes
 from benchmark.errors import UsageError
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from benchmark.execution.image_database import ImageDatabase
@@ -89,7 +90,7 @@ class SearchedCell:
         middle = time.perf_counter()
         found = self.index.top(code, top)
         end = time.perf_counter()
-        about = f"{len(self.database):,} codes of {self.model.bits} bits; "
+        about = f"{counted(len(self.database), 'code')} of {counted(self.model.bits, 'bit')}; "
         about += f"encoded in {1000 * (middle - start):.1f} ms, searched in {1000 * (end - middle):.2f} ms"
         return list_html(FoundList(self.model.label, about, found_items(found, self.database)))
 

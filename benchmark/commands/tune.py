@@ -14,6 +14,7 @@ from benchmark.commands import arguments
 from benchmark.commands.config_file import add_config
 from benchmark.errors import UsageError
 from benchmark.program import typed
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from benchmark.execution.grid import Grid
@@ -54,7 +55,8 @@ def tune(args: argparse.Namespace, grid: Grid, known: tuple[TunedSettings, ...] 
     store = tune_store(args.results)
     tuning = Tuning(grid, store, Budget(args.trials, args.folds), known)
     searched = len(tuning.searches) + len(tuning.between)
-    print(f"tune: {searched} of method, data set and length, {args.trials} trials each; {tuning.cells} cells at most")
+    told = f"{counted(args.trials, 'trial')} each; {counted(tuning.cells, 'cell')} at most"
+    print(f"tune: {searched} of method, data set and length, {told}")
     if not carry_out(tuning, arguments.options_of(args)):
         print(f"interrupted; to go on: {typed(args.words)}", file=sys.stderr)
         return 130

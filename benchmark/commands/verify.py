@@ -9,6 +9,7 @@ from benchmark.commands import arguments
 from benchmark.commands.bars import shown_progress
 from benchmark.execution.store import Store, Verdict
 from benchmark.program import typed
+from benchmark.wording import counted
 
 HELP = "check every stored file against its hash"
 
@@ -30,7 +31,8 @@ def run(args: argparse.Namespace) -> int:
     found = store.verify(not args.keep, partial(check_model, store=store))
     for fault in found.faults:
         print(fault)
-    print(f"{found.sound} sound records" + (f", {len(found.faults)} damaged: {_done(found)}" if found.faults else ""))
+    damaged = f", {len(found.faults)} damaged: {_done(found)}" if found.faults else ""
+    print(f"{counted(found.sound, 'sound record')}{damaged}")
     if found.models:
         again = typed(["keep", *(key[:12] for key in found.models), "--results", args.results])
         print(f"their models are kept again by: {again}")
@@ -44,7 +46,7 @@ def _verify_cache() -> int:
         faults = verify_cache()
     for fault in faults:
         print(fault)
-    print(f"cache: {len(faults)} faults" if faults else "cache: sound")
+    print(f"cache: {counted(len(faults), 'fault')}" if faults else "cache: sound")
     return int(bool(faults))
 
 

@@ -13,6 +13,7 @@ from benchmark.conformance.dataset_trial import DECODED, DatasetTrial, content_d
 from benchmark.conformance.trial_data import split_arrays
 from benchmark.conformance.verdicts import Broken, Reason, Untested, blamed, error_text, require
 from benchmark.errors import UsageError
+from benchmark.wording import counted
 
 NO_RECIPE = (
     "it cannot be built anew: give the class of a plugin file, or its name, not an instance or a class of a script"
@@ -120,6 +121,27 @@ def check_revision_follows_the_content(trial: DatasetTrial) -> Reason:
     return "no image or array file could be changed that its rows are made of"
 
 
+def check_revision_follows_the_options(trial: DatasetTrial) -> Reason:
+    """Where an option changes the rows, the revision changes: else old results would pass for new ones."""
+    if trial.recipe is None:
+        return NO_RECIPE
+    revision, content = trial.dataset.revision, content_digest(trial.splits)
+    if content != content_digest(trial.again):
+        raise Untested("loading twice gives other rows anyway")
+    tried = False
+    for how, recipe in trial.recipe.varied():
+        try:
+            other = recipe.build()
+            other.check()
+            changed = content_digest(other.load()) != content
+        except (Exception, SystemExit):  # that value may be none
+            continue
+        tried = True
+        told = f"{how} it loads other rows under the same revision; name the option in it"
+        require(not changed or other.revision != revision, told)
+    return None if tried else "it has no option, or none of which another value is known"
+
+
 def check_splits_agree(trial: DatasetTrial) -> None:
     """No part is empty; query and database are labelled; images are in all parts or in none, and features too."""
     splits = trial.splits
@@ -143,7 +165,7 @@ def check_label_widths(trial: DatasetTrial) -> None:
     names = trial.splits.class_names
     width = next(iter(widths.values()), None)
     fits = names is None or width is None or len(names) == width
-    require(fits, f"{len(names or ())} class names for {width} classes")
+    require(fits, f"{counted(len(names or ()), 'class name')} for {counted(width or 0, 'class', 'classes')}")
 
 
 def check_no_query_in_the_database(trial: DatasetTrial) -> None:
@@ -229,6 +251,7 @@ DATASET_CHECKS: tuple[DatasetCheck, ...] = (
     check_revision_is_stable,
     check_same_in_a_fresh_process,
     check_revision_follows_the_content,
+    check_revision_follows_the_options,
     check_splits_agree,
     check_label_widths,
     check_no_query_in_the_database,

@@ -7,7 +7,7 @@ import hashlib
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from benchmark.conformance.fresh_process import digest_of, in_a_fresh_process, l
 from benchmark.conformance.verdicts import Untested, error_text
 from benchmark.contracts import HashDataset, Splits
 from benchmark.errors import UsageError
-from benchmark.registry import datasets, get_dataset, load_only, takes_path
+from benchmark.registry import dataset_class, datasets, get_dataset, load_only, takes_path
 
 SAMPLED, DECODED = 64, 5  # rows and images of a split that are compared; enough to tell, and quick on a million
 COPIED_FILES, COPIED_BYTES = 5000, 64 << 20  # data up to this size are copied, to see what a change of them does
@@ -46,6 +46,18 @@ class Recipe:
 
     def with_argument(self, argument: Path) -> Recipe:
         return replace(self, spec=f"{self.spec.partition(':')[0]}:{argument}")
+
+    def varied(self) -> Iterator[tuple[str, Recipe]]:
+        """The same with one option another: without it where it is given, else beside its default, where there is
+        something beside it. Whether the data set takes that value is for it to say."""
+        declared: Mapping[str, Any] = dataset_class(self.spec, self.data_root).info.parameters
+        for name in self.options:
+            others = {key: value for key, value in self.options.items() if key != name}
+            yield f"without {name}", replace(self, options=others)
+        for name, default in declared.items():
+            if name not in self.options and isinstance(default, (bool, int, float)):
+                other = not default if isinstance(default, bool) else default + 1
+                yield f"with {name}={other}", replace(self, options={**self.options, name: other})
 
     def moved(self, folder: Path) -> Recipe | None:
         """The same of copied data, or None where there are none on disk, or too many to copy."""

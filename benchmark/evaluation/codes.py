@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmark.arrays import as_array
 from benchmark.errors import InvalidCodes, UsageError
+from benchmark.wording import counted
 
 MAX_BITS = 512
 
@@ -40,7 +41,8 @@ def pack_any(codes: Any, bits: int | None = None, name: str = "codes") -> tuple[
 
 def _wanted(array: np.ndarray, bits: int) -> str:
     turned = "; turn it round, rows are items" if array.ndim == 2 and array.shape[0] == bits else ""
-    return f"{bits} columns for {bits} bits, or packed uint8 of {-(-bits // 8)} columns{turned}"
+    packed = counted(-(-bits // 8), "column")
+    return f"{counted(bits, 'column')} for {counted(bits, 'bit')}, or packed uint8 of {packed}{turned}"
 
 
 def pack(codes: np.ndarray) -> np.ndarray:
@@ -104,9 +106,9 @@ def _check_shape(codes: Any, bits: int | None, rows: int | None, name: str) -> n
     if array.dtype.kind not in "biuf":
         raise InvalidCodes(f"{name}: type {array.dtype}, expected integers, floats or bool")
     if bits is not None and array.shape[1] != bits:
-        raise InvalidCodes(f"{name}: {array.shape[1]} bits, expected {bits}")
+        raise InvalidCodes(f"{name}: {counted(array.shape[1], 'bit')}, expected {bits}")
     if rows is not None and array.shape[0] != rows:
-        raise InvalidCodes(f"{name}: {array.shape[0]} rows, expected {rows}")
+        raise InvalidCodes(f"{name}: {counted(array.shape[0], 'row')}, expected {rows}")
     _check_bits(array.shape[1], name)
     return array
 
@@ -122,7 +124,8 @@ def _check_packed(packed: Any, bits: int, name: str) -> np.ndarray:
     width = -(-bits // 8)
     if array.ndim != 2 or array.dtype != np.uint8 or array.shape[1] != width:
         raise InvalidCodes(
-            f"{name}: {array.dtype} of shape {array.shape}, expected packed uint8 of {width} columns for {bits} bits"
+            f"{name}: {array.dtype} of shape {array.shape}, expected packed uint8 of "
+            f"{counted(width, 'column')} for {counted(bits, 'bit')}"
         )
     return array
 

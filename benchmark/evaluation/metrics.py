@@ -30,6 +30,7 @@ from benchmark.evaluation.ties import (
     mean_gain,
     precision_recall_curve,
 )
+from benchmark.wording import counted
 
 Empty = Literal["zero", "skip", "zero_all"]
 
@@ -370,9 +371,10 @@ class Scores:
     def __repr__(self) -> str:
         """One line per number, each with its convention."""
         rule = f"ties: {self.ties}, denominator: {self.denominator}, empty: {self.empty}"
+        asked = f"mean of {counted(self.queries, 'query', 'queries')}, {self.skipped} skipped"
         ball = self._ball
         rows = [
-            (f"MAP@{self.k}", self.map, f"{rule}; mean of {self.queries} queries, {self.skipped} skipped"),
+            (f"MAP@{self.k}", self.map, f"{rule}; {asked}"),
             (f"MAP@{self.k} by chance", self.chance_map, "a random ranking"),
         ]
         if self.counts.bits:

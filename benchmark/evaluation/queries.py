@@ -21,6 +21,7 @@ from benchmark.labels import (
     read_labels,
     warn_if_ambiguous,
 )
+from benchmark.wording import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ def read_queries(
     except UsageError as error:
         raise UsageError(str(error).replace("labels", "query labels", 1)) from error
     if len(hot) != len(packed):
-        raise UsageError(f"query labels: {len(hot)} rows, expected {len(packed)} as the query codes have")
+        raise UsageError(f"query labels: {counted(len(hot), 'row')}, expected {len(packed)} as the query codes have")
     most = int(hot.sum(axis=1).max(initial=0))
     layout = Layout(
         bits=width,

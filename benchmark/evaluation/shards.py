@@ -18,6 +18,7 @@ from benchmark.arrays import as_array
 from benchmark.errors import UsageError
 from benchmark.evaluation.codes import pack_any
 from benchmark.labels import LabelLists, as_multi_hot, could_be_lists, holds_class_numbers, read_labels
+from benchmark.wording import counted
 
 TILE = 65_536  # items: their bit planes stay in the second-level cache
 LABEL_BYTES = 2**25  # fewer items where there are so many classes that a tile's labels would take more than this
@@ -85,7 +86,8 @@ class Shard:
             if not isinstance(data, LabelLists) and not data.shape:
                 raise UsageError(f"database {name}: {data!r} is not an array of rows")
         if len(rows) != len(own):
-            raise UsageError(f"database labels: {len(own)} rows, expected {len(rows)} as the database codes have")
+            told = f"{counted(len(own), 'row')}, expected {len(rows)}"
+            raise UsageError(f"database labels: {told} as the database codes have")
         return cls(rows, own, not isinstance(own, FileRows) and could_be_lists(labels, own))
 
     def __len__(self) -> int:
@@ -143,7 +145,8 @@ class Layout:
             codes, labels = shard.codes[start : start + size], shard.labels[start : start + size]
             packed, bits = pack_any(codes, self.bits if self.packed_codes else None, "database codes")
             if bits != self.bits:
-                raise UsageError(f"database codes: {bits} bits, expected {self.bits} as the query codes have")
+                told = f"{counted(bits, 'bit')}, expected {self.bits}"
+                raise UsageError(f"database codes: {told} as the query codes have")
             yield Tile(packed, self.pack_labels(labels, "database labels"))
 
     def pack_labels(self, labels: np.ndarray | LabelLists, name: str) -> np.ndarray:

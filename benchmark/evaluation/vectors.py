@@ -17,6 +17,7 @@ from benchmark.errors import UsageError
 from benchmark.evaluation.counting import Counts
 from benchmark.evaluation.metrics import Scores, StableOrder
 from benchmark.evaluation.ties import CHUNK, Crossing, Levels
+from benchmark.wording import counted
 
 PAIRS = 2**24  # of a query and an item, at a time
 ROWS = 8192  # of the database, at a time
@@ -75,7 +76,8 @@ def count_vectors(query: Any, database: Any, query_labels: np.ndarray, database_
     """
     rows = [_checked(vectors, name) for vectors, name in ((query, "query"), (database, "database"))]
     if rows[0].shape[1] != rows[1].shape[1]:
-        raise UsageError(f"database vectors: {rows[1].shape[1]} columns, expected {rows[0].shape[1]} as the queries")
+        told = f"{counted(rows[1].shape[1], 'column')}, expected {rows[0].shape[1]}"
+        raise UsageError(f"database vectors: {told} as the queries")
     hot = [np.asarray(labels, bool) for labels in (query_labels, database_labels)]
     if [len(labels) for labels in hot] != [len(part) for part in rows]:
         raise UsageError(f"labels: {len(hot[0])} and {len(hot[1])} rows, expected {len(rows[0])} and {len(rows[1])}")

@@ -5,13 +5,13 @@ Imports torch, which a finished grid does without.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from benchmark.data.weights import DEFAULT, is_file
 from benchmark.deep.backbones import MINI, load_backbone
 from benchmark.errors import UsageError
 from benchmark.execution.grid import Cell, DatasetChoice
+from benchmark.wording import closest
 
 
 def check_backbones(cells: Iterable[Cell]) -> None:
@@ -27,7 +27,7 @@ def _check(choice: DatasetChoice, name: str) -> None:
 
     known = list(torchvision.models.list_models(module=torchvision.models))
     if name not in known:
-        close = difflib.get_close_matches(name.lower(), [MINI, *known], n=1)
+        close = closest(name, [MINI, *known])
         hint = f"did you mean '{close[0]}'?" if close else f"expected {MINI} or a classifier of torchvision's"
         raise UsageError(f"unknown backbone '{name}': {hint}")
     weights = choice.weights or DEFAULT

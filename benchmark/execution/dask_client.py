@@ -16,6 +16,7 @@ from typing import Any
 
 from benchmark.errors import UsageError
 from benchmark.execution.supervise import Flag
+from benchmark.wording import counted
 
 CONNECT_SECONDS = 30  # also how long a lost connection is tried again
 LOOK_SECONDS = 1.0  # between looks at the scheduler
@@ -69,7 +70,7 @@ class Lookout(threading.Thread):
         now = time.monotonic()
         if self.workers:
             if self._complained:
-                self.say(f"Dask: going on with {self.workers} workers")
+                self.say(f"Dask: going on with {counted(self.workers, 'worker')}")
             self._well, self._said, self._complained = now, now, False
         elif now - self._said >= (REMINDER_SECONDS if self._complained else PATIENCE_SECONDS):
             self.say(self._complaint(now - self._well))

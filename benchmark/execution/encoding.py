@@ -29,6 +29,7 @@ from benchmark.evaluation.array_files import read_array
 from benchmark.evaluation.codes import pack, pack_any, unpack
 from benchmark.execution.model import EncodedChunk, Model
 from benchmark.execution.model_inputs import ModelRows
+from benchmark.wording import counted
 
 FEATURES_AT_ONCE = 16384
 AT_ONCE = 65536  # rows that are written at a time
@@ -78,7 +79,7 @@ def encode_to(model: Model, given: ModelRows, out: Path, say: Callable[[str], No
         if anew:
             say(f"note: {anew}, so it is begun anew")
         if done:
-            say(f"note: {done:,} of {len(given):,} rows had been encoded before")
+            say(f"note: {done:,} of {counted(len(given), 'row')} had been encoded before")
         what = f"encoding into {out.name}"
         tell(what, done, len(given))
         for chunk in _chunks(model, given, done, size):

@@ -26,6 +26,7 @@ from benchmark.execution.request import Outcome
 from benchmark.execution.store import Store
 from benchmark.execution.worker import dataset_arrays, score_codes
 from benchmark.registry import methods
+from benchmark.wording import counted
 
 PARTS = ("query", "database")
 LONGEST_NAME = 60
@@ -89,13 +90,18 @@ def check_free_name(name: str) -> str:
     return name
 
 
+def title_of_codes(name: str) -> str:
+    """What a row of codes that others made is called."""
+    return f"{name} ({CODES_ONLY})"
+
+
 def check_rows(given: GivenCodes, splits: Splits) -> None:
     """As many codes as rows, and labels to score them by."""
     name = given.choice.label
     for part in PARTS:
         rows, codes = len(splits.parts()[part]), len(given.packed[part])
         if rows != codes:
-            told = f"{part} codes: {codes:,} rows, expected {rows:,}: one for each {part} row of {name}"
+            told = f"{part} codes: {counted(codes, 'row')}, expected {rows:,}: one for each {part} row of {name}"
             raise UsageError(f"{told}, in the order of its list")
         if splits.parts()[part].labels is None:
             raise UsageError(f"{name}: its {part} rows have no labels, so nothing can be scored")
@@ -124,7 +130,7 @@ def score_given(given: GivenCodes, splits: Splits, audited: Audit, threads: int)
         given.parts,
         status="ok",
         asked={**given.choice.asked, "profile": ""},
-        titles={"method": f"{given.name} ({CODES_ONLY})", "dataset": dataset.title},
+        titles={"method": title_of_codes(given.name), "dataset": dataset.title},
         miniature=dataset.miniature,
         audit=audited.as_dict(),
         provenance=provenance(threads),

@@ -24,7 +24,7 @@ from benchmark.evaluation.counting import EVALUATOR_VERSION
 from benchmark.execution.cell_names import cell_label
 from benchmark.execution.fingerprint import digest, pipeline_sources, plugin_sources
 from benchmark.execution.record import SCHEMA_VERSION
-from benchmark.execution.tuned_settings import Chosen, TunedSettings, choose
+from benchmark.execution.tuned_settings import TunedSettings, choose, training_key
 from benchmark.registry import (
     builtin_folder,
     dataset_class,
@@ -170,7 +170,7 @@ class Cell:
 @functools.cache
 def training_id(profile: Profile) -> str:
     """What settings were tuned under; another set-up needs other settings."""
-    return digest(profile.training.identity())[:16]
+    return training_key(profile.training.identity())
 
 
 @functools.cache
@@ -216,24 +216,24 @@ def cells(grid: Grid) -> list[Cell]:
     for choice, name in itertools.product(grid.choices, grid.methods):
         info: MethodInfo = get_method(name).info
         for (params, named), bits in itertools.product(_param_sets(grid, info), grid.bits):
-            chosen = _chosen(grid, info, choice, bits)
+            revision = str(choice.parts["dataset"]["revision"])
+            chosen = choose(grid.known, name, revision, training_id(grid.profile), bits)
             tuned = changed_parameters(info, chosen.params)
             own = params | {key: info.parameters[key] for key in named & set(tuned) - set(params)}  # a default, named
             tuned = {key: value for key, value in tuned.items() if key not in named}
             for seed in grid.seeds:
                 cell = Cell(info, own, choice, bits, seed, grid.profile, tuned, chosen.origin)
                 found.setdefault(digest([choice.asked, cell.identity]), cell)
+    _refuse_unused_winners(grid, found.values())
     return list(found.values())
 
 
-def _chosen(grid: Grid, info: MethodInfo, choice: DatasetChoice, bits: int) -> Chosen:
-    """What cross-validation chose; an error where it was to be in a file that the user named."""
-    revision = str(choice.parts["dataset"]["revision"])
-    chosen = choose(grid.known, info.name, revision, training_id(grid.profile), bits)
-    for file in (one.source for one in grid.known if one.source and chosen.origin == "defaults"):
-        what = f"nothing was tuned for '{info.name}' on '{choice.label}' as it is now"
-        raise UsageError(f"--tuned {file}: {what}; tune it too")
-    return chosen
+def _refuse_unused_winners(grid: Grid, found: Iterable[Cell]) -> None:
+    """A file of winners of which no cell has its settings is a mistake, not a wish."""
+    for file in (one.source for one in grid.known if one.source and all(cell.settings != "tuned" for cell in found)):
+        data = ", ".join(f"'{choice.label}'" for choice in grid.choices)
+        what = f"nothing in it was tuned for {', '.join(grid.methods)} on {data} as they are now, by this profile"
+        raise UsageError(f"--tuned {file}: {what}; tune them, or leave --tuned away")
 
 
 def sets_training(info: MethodInfo, name: str) -> bool:

@@ -9,6 +9,7 @@ is read, never written to.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import math
 from collections.abc import Iterator, Mapping
@@ -18,13 +19,15 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from benchmark.contracts import Split, Splits
-from benchmark.data.audit import class_groups
+from benchmark.contracts import HashDataset, Split, Splits
+from benchmark.data.audit import audit, class_groups
 from benchmark.data.cache import tell
 from benchmark.errors import InvalidCodes, UsageError
 from benchmark.evaluation.codes import health, unpack
 from benchmark.evaluation.counting import EVALUATOR_VERSION
 from benchmark.execution.cell_names import label_of
+from benchmark.execution.descriptions import described, words_of
+from benchmark.execution.diagnosis import doubts
 from benchmark.execution.fingerprint import digest
 from benchmark.execution.grid import load_splits
 from benchmark.execution.record import SCHEMA_VERSION, Record
@@ -32,9 +35,11 @@ from benchmark.execution.request import Outcome
 from benchmark.execution.store import Damaged, Store
 from benchmark.execution.worker import ScoredData, dataset_arrays, score_codes
 from benchmark.registry import get_dataset
+from benchmark.wording import counted
 
 TOLERANCE = 1e-9  # of a score: sums may be taken in another order elsewhere, and nothing else may differ
 PARTS = ("query", "database")
+AT_HAND = "of the data set at hand"
 OURS, HANDED_IN = "of this results folder", "as handed in: the data set is not at hand"
 Fate = Literal["taken", "here already", "without a score", "refused", "clash"]
 
@@ -58,6 +63,7 @@ class LabelledRows:
 
     arrays: Mapping[str, np.ndarray]
     origin: str
+    audit: Mapping[str, Any] | None = None  # of a data set at hand
 
     @property
     def splits(self) -> Splits:
@@ -73,37 +79,56 @@ def merge(source: Store, store: Store, threads: int = 1, data_root: Path | None 
 
     `data_root` is the folder of the real data sets here; without it they are looked for where the record had them.
     """
-    known: dict[str, LabelledRows] = {}  # by revision
-    when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    keys = source.keys()
+    merging, keys = Merging(source, store, threads, data_root), source.keys()
     for number, key in enumerate(keys):
         tell("scoring again", number, len(keys))
+        found = merging.one(key)
+        if found is not None:
+            yield found
+    tell("scoring again", len(keys), len(keys))
+
+
+class Merging:
+    """What is known while records are taken, one after the other."""
+
+    def __init__(self, source: Store, store: Store, threads: int, data_root: Path | None) -> None:
+        self.source, self.store, self.threads, self.data_root = source, store, threads, data_root
+        self.ours = [words_of(record) for record in store.records()]
+        self.rows: dict[tuple[str, Any, bool], LabelledRows] = {}  # by revision, cut-off, and whether it is at hand
+        self.when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+    def one(self, key: str) -> Merged | None:
+        """What became of it; None where it is gone meanwhile."""
         label = key[:12]
         try:
-            record = source.read(key)
+            record = self.source.read(key)
             if record is None:
-                continue  # gone meanwhile
+                return None
             label = label_of(record)
-            if not record.ok:
-                yield Merged("without a score", key, label, record.reason)
-                continue
-            _check_key(record)
-            if record.revision not in known:
-                known[record.revision] = labelled_rows(record, source, store, data_root)
-            again = scored_again(record, source.payload(record), known[record.revision], threads)
-            # The end of the path: the rest says how somebody's disk is laid out, and records are published.
-            origin = {
-                "from": "/".join(source.root.resolve().parts[-2:]),
-                "at": when,
-                "labels": known[record.revision].origin,
-            }
-            again.record.provenance = {**record.provenance, "merged": origin}
-            yield _filed(again, known[record.revision], store)
+            return self._taken(record) if record.ok else Merged("without a score", key, label, record.reason)
         except (Refused, Damaged, UsageError, InvalidCodes) as error:
-            yield Merged("refused", key, label, str(error))
+            return Merged("refused", key, label, str(error))
         except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:  # it holds whatever somebody wrote
-            yield Merged("refused", key, label, f"it cannot be scored again ({type(error).__name__}: {error})")
-    tell("scoring again", len(keys), len(keys))
+            return Merged("refused", key, label, f"it cannot be scored again ({type(error).__name__}: {error})")
+
+    def _taken(self, record: Record) -> Merged:
+        _check_key(record)
+        dataset = _at_hand(record, self.data_root)
+        record, unchecked = described(record, dataset, self.ours)
+        data = (record.revision, record.parts["dataset"].get("map_cutoff"), dataset is not None)
+        if data not in self.rows:
+            self.rows[data] = labelled_rows(record, dataset, self.source, self.store)
+        rows = self.rows[data]
+        again = scored_again(record, self.source.payload(record), rows, self.threads)
+        # The end of the path: the rest says how somebody's disk is laid out, and records are published.
+        origin = {"from": "/".join(self.source.root.resolve().parts[-2:]), "at": self.when, "labels": rows.origin}
+        origin |= {"described": f"as handed in, without {unchecked} at hand"} if unchecked else {}
+        again.record.provenance = {**record.provenance, "merged": origin}
+        found = _filed(again, rows, self.store)
+        if found.fate == "taken":
+            self.ours.append(words_of(again.record))
+            found = found._replace(reason=origin.get("described", ""))
+        return found
 
 
 def _filed(outcome: Outcome, rows: LabelledRows, store: Store) -> Merged:
@@ -130,12 +155,13 @@ def _check_key(record: Record) -> None:
         raise Refused("its key is not that of its parts: somebody has changed what it says that it was made from")
 
 
-def labelled_rows(record: Record, source: Store, store: Store, data_root: Path | None = None) -> LabelledRows:
-    """The labels to score by, from where they are to be believed most."""
+def labelled_rows(record: Record, dataset: HashDataset | None, source: Store, store: Store) -> LabelledRows:
+    """The labels to score by, from where they are to be believed most; `dataset` is that of the record, if at hand."""
     revision = record.revision
-    splits = _at_hand(record, data_root)
-    if splits is not None:
-        return LabelledRows(dataset_arrays(splits), "of the data set at hand")
+    if dataset is not None:
+        with contextlib.suppress(UsageError, OSError):  # its files may be gone
+            splits = load_splits(dataset)
+            return LabelledRows(dataset_arrays(splits), AT_HAND, audit(splits, dataset.map_cutoff).as_dict())
     if store.has_dataset(revision):
         return LabelledRows(store.dataset(revision), HANDED_IN if _only_handed_in(revision, store) else OURS)
     try:
@@ -151,14 +177,13 @@ def _only_handed_in(revision: str, store: Store) -> bool:
     return bool(own) and all((one.get("merged") or {}).get("labels") == HANDED_IN for one in own)
 
 
-def _at_hand(record: Record, data_root: Path | None) -> Splits | None:
-    """The rows of its data set, if it can be loaded here and is the same."""
+def _at_hand(record: Record, data_root: Path | None) -> HashDataset | None:
+    """Its data set, if it can be had here and is the same."""
     asked = record.asked
     try:
-        dataset = get_dataset(
-            asked["dataset"], asked.get("data_root") and (data_root or asked["data_root"]), **asked.get("options", {})
-        )
-        return load_splits(dataset) if dataset.revision == record.revision else None
+        root = asked.get("data_root") and (data_root or asked["data_root"])
+        dataset = get_dataset(asked["dataset"], root, **asked.get("options", {}))
+        return dataset if dataset.revision == record.revision else None
     except (UsageError, OSError, KeyError, TypeError):
         return None
 
@@ -172,18 +197,25 @@ def scored_again(record: Record, arrays: Mapping[str, np.ndarray], rows: Labelle
     codes = {part: unpack(arrays[f"{part}_codes"], bits) for part in PARTS}
     for part in PARTS:
         if len(codes[part]) != len(splits.parts()[part]):
-            counts = f"{len(codes[part]):,} {part} codes, but its data set has {len(splits.parts()[part]):,} rows"
-            raise Refused(f"it has {counts} of them")
-    audit = dict(record.audit)
-    if "train_class_counts" in rows.arrays:  # groups of classes decide scores, too
-        audit["groups"] = class_groups(rows.arrays["train_class_counts"])
-    again = replace(record, audit=audit, health={**record.health, **health(codes["database"])}, model=None)
+            there = counted(len(splits.parts()[part]), "row")
+            raise Refused(f"it has {counted(len(codes[part]), f'{part} code')}, but its data set has {there} of them")
+    audited = {**record.audit, **(rows.audit or {}), "notes": record.audit.get("notes", [])}
+    if rows.audit is None and "train_class_counts" in rows.arrays:  # groups of classes decide scores, too
+        audited["groups"] = class_groups(rows.arrays["train_class_counts"])
+    again = replace(record, audit=audited, health=_health(record, codes["database"]), model=None, error=None)
     outcome = Outcome(again)
     data = ScoredData(str(record.cell["dataset"]), record.parts["dataset"].get("map_cutoff"))
     score_codes(codes, splits, data, outcome, threads)
     _compare("its metrics", record.metrics, again.metrics)
     _compare("its arrays", arrays, outcome.payload)
     return outcome
+
+
+def _health(record: Record, codes: np.ndarray) -> dict[str, Any]:
+    """That of its codes, with the doubts that they and its training give cause for."""
+    found = health(codes)
+    causes = doubts(record.training, found)
+    return {**found, "doubts": causes, "remedy": record.health.get("remedy", "")} if causes else found
 
 
 def _compare(what: str, told: Mapping[str, Any], found: Mapping[str, Any]) -> None:

@@ -5,19 +5,21 @@ Nothing here loads data or imports torch: re-planning a finished grid must cost 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from benchmark.deep.profile import Profile, load_profile
+from benchmark.deep.profile import load_profile
 from benchmark.errors import UsageError
 from benchmark.evaluation.counting import EVALUATOR_VERSION
 from benchmark.execution.fingerprint import digest, pipeline_sources, plugin_sources
-from benchmark.execution.grid import Cell, Grid, cells, data_parts, training_id
+from benchmark.execution.grid import Cell, Grid, cells, data_parts
+from benchmark.execution.provenance import install_command
 from benchmark.execution.record import SCHEMA_VERSION, Record
 from benchmark.execution.store import Store, tune_store
-from benchmark.execution.tuned_settings import TunedSettings, choose, shipped
-from benchmark.registry import dataset_class, datasets, get_dataset, get_method, methods
+from benchmark.execution.tuned_settings import TunedSettings, shipped, would_choose
+from benchmark.registry import dataset_class, datasets, get_dataset, get_method, methods, plugin_file
 
 CHOSEN = ("tuned", "settings")  # of an identity: what cross-validation chose, whatever the user's words were
 State = Literal["done", "stale", "failed", "skipped", "todo", "unkept"]  # unkept: done, but its model is wanted
@@ -147,11 +149,31 @@ def _outdated(record: Record) -> bool:
     name = record.cell["method"]
     if not record.codes_only and name in methods.names() and plugin_sources(get_method(name)) != parts.get("sources"):
         return True
-    kind = str(record.asked.get("dataset", "")).partition(":")[0]
+    kind = _kind(record)
     if kind not in datasets.names():
         return False
     cls = dataset_class(kind, record.asked.get("data_root"))
     return bool(plugin_sources(cls) != parts["dataset"].get("sources"))
+
+
+def _kind(record: Record) -> str:
+    """The name of its data set, as it was asked for."""
+    return str(record.asked.get("dataset", "")).partition(":")[0]
+
+
+def unchecked(record: Record) -> str:
+    """Why nobody can tell here whether the code is still what it was; empty where that is known."""
+    named = {} if record.codes_only else {("method", str(record.cell["method"])): methods}
+    named |= {("data set", kind): datasets for kind in [_kind(record)] if kind}
+    strange = [f"{what} '{name}'" for (what, name), registry in named.items() if name not in registry.names()]
+    if not strange:
+        return ""
+    here = {plugin_file(registry.get(name)) for (_, name), registry in named.items() if name in registry.names()}
+    files = [file for file in str(record.titles.get("plugins", "")).splitlines() if file not in here]
+    if not files:
+        how = install_command(record.provenance) or "--plugin FILE"
+        return f"{' and '.join(strange)} {'are' if strange[1:] else 'is'} not known here ({how})"
+    return f"{' and '.join(files)} {'were' if files[1:] else 'was'} not given ({shlex.join(['--plugin', *files])})"
 
 
 def _fits_today(record: Record, known: Sequence[TunedSettings]) -> bool:
@@ -166,16 +188,9 @@ def _fits_today(record: Record, known: Sequence[TunedSettings]) -> bool:
         return True
     same = all(record.parts.get(name) == value for name, value in parts.items())
     same = same and bool(record.parts["profile"]["training"] == profile.training.identity())
-    return same and (_by_request(asked) or _settings_fit(record, profile, known))
+    return same and (_by_request(asked) or would_choose(known, record))
 
 
 def _by_request(asked: Mapping[str, Any]) -> bool:
     """Whether the user said where settings come from: a file, or nowhere."""
     return " tuned by " in asked["profile"] or asked["profile"].endswith(" untuned")
-
-
-def _settings_fit(record: Record, profile: Profile, known: Sequence[TunedSettings]) -> bool:
-    cell = record.cell
-    chosen = choose(known, cell["method"], record.revision, training_id(profile), cell["bits"])
-    own = {name: value for name, value in chosen.params.items() if name not in cell.get("params", {})}
-    return (cell.get("settings", "defaults"), cell.get("tuned", {})) == (chosen.origin, own)

@@ -7,12 +7,15 @@ import functools
 import os
 import platform
 import resource
+import shlex
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import Any
 
+GROUPS = ("hashbench.methods", "hashbench.datasets")
 PACKAGES = ("hashbench", "numpy", "scipy", "scikit-learn", "torch", "torchvision", "numba")
 
 
@@ -63,10 +66,26 @@ def _memory() -> int:
         return int(psutil.virtual_memory().total)
 
 
-def provenance(threads: int) -> dict[str, Any]:
-    """All of it, for one record."""
+def packages(entries: Iterable[str]) -> dict[str, str]:
+    """Name -> version of the installed packages that brought these plugins, given as `module:object`."""
+    roots = {entry.partition(":")[0].partition(".")[0] for entry in entries}
+    known = [one for group in GROUPS for one in entry_points(group=group) if one.dist is not None] if roots else []
+    return {one.dist.name: one.dist.version for one in known if one.dist and one.module.partition(".")[0] in roots}
+
+
+def install_command(made: Mapping[str, Any]) -> str:
+    """What installs the packages that brought a record's plugins, in the versions of then; empty where none did."""
+    found = made.get("packages")
+    named = [f"{name}=={version}" for name, version in found.items()] if isinstance(found, Mapping) else []
+    return shlex.join(["pip", "install", *named]) if named else ""
+
+
+def provenance(threads: int, entries: Iterable[str] = ()) -> dict[str, Any]:
+    """All of it, for one record; `entries` are the plugins of its cell that came with packages."""
+    found = packages(entries)
     return {
         "versions": versions(),
+        **({"packages": found} if found else {}),
         "machine": machine(),
         "threads": threads,
         "git": git_state(),

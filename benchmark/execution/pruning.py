@@ -7,6 +7,7 @@ a run holds at the moment stays.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,9 +22,10 @@ from benchmark.data.cache_size import (
     drop_features,
 )
 from benchmark.execution.cell_names import label_of
-from benchmark.execution.plan import stale_keys
+from benchmark.execution.plan import stale_keys, unchecked
 from benchmark.execution.record import GOOD
 from benchmark.execution.store import Store, StoredCell, tune_store
+from benchmark.wording import counted
 
 KINDS = ("models", "stale", "failed", "caches")
 
@@ -57,6 +59,12 @@ def droppable(store: Store, kinds: Collection[str], cache: Path | None = None) -
         found += [_cached("features", entry, drop_features) for entry in cached_features(cache)]
         found += [_cached("codes of a folder", entry, drop_codes) for entry in cached_codes(cache)]
     return sorted(found, key=lambda one: one.modified)
+
+
+def not_checked(store: Store) -> list[str]:
+    """Records of which nobody can tell here whether they are stale, and why, in lines."""
+    reasons = Counter(unchecked(record) for record in store.records())
+    return [f"not checked: {counted(number, 'record')}: {why}" for why, number in reasons.items() if why]
 
 
 def _whole(kind: str, cell: StoredCell, store: Store) -> Droppable:

@@ -38,6 +38,7 @@ from benchmark.execution.supervise import INTERRUPTED, Ending, Flag, Limits, sta
 from benchmark.execution.training_log import check_log, write_log
 from benchmark.execution.worker import Prepared, blank_record, prepare_data, run_cell
 from benchmark.registry import datasets, get_method, plugin_file, plugin_of
+from benchmark.wording import counted
 
 WAIT_FOR_OTHERS = 0.5  # seconds between looks at cells that another run holds
 # task, its argument, limits, log file, flag to stop it -> how it ended
@@ -156,7 +157,8 @@ class Run:
         from benchmark.execution.cluster import connect
 
         with connect(self.options.dask, modules, self.progress.note, self.stop) as cluster:
-            self.progress.note(f"Dask: {cluster.slots} cells at once on {cluster.workers} workers")
+            workers = counted(cluster.workers, "worker")
+            self.progress.note(f"Dask: {counted(cluster.slots, 'cell')} at once on {workers}")
             yield cluster.run, max(self.options.jobs, cluster.slots), cluster.client.scheduler.address
 
     def _prepare(self, cells: Sequence[PlannedCell], scheduler: str | None) -> None:

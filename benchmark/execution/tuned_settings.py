@@ -18,6 +18,8 @@ from typing import Any, Literal
 
 from benchmark.data.cache import replacing
 from benchmark.errors import UsageError
+from benchmark.execution.fingerprint import digest
+from benchmark.execution.record import Record
 
 Origin = Literal["shipped", "tuned"]
 Winner = Mapping[str, Any]  # method, dataset, revision, bits, profile, training, params, score, trials, ...
@@ -60,6 +62,11 @@ class Chosen:
     params: Mapping[str, Any] = field(default_factory=dict)
 
 
+def training_key(identity: Mapping[str, Any]) -> str:
+    """What settings were tuned under, in short; another set-up needs other settings."""
+    return digest(identity)[:16]
+
+
 def choose(known: Iterable[TunedSettings], method: str, revision: str, training: str, bits: int) -> Chosen:
     """What the first of these that knows says; the defaults where none does."""
     for one in known:
@@ -67,6 +74,14 @@ def choose(known: Iterable[TunedSettings], method: str, revision: str, training:
         if params is not None:
             return Chosen(one.origin, params)
     return Chosen()
+
+
+def would_choose(known: Iterable[TunedSettings], record: Record) -> bool:
+    """Whether these would give its cell the settings that it has, less what its user had set."""
+    cell, training = record.cell, (record.parts.get("profile") or {}).get("training") or {}
+    chosen = choose(known, cell["method"], record.revision, training_key(training), cell["bits"])
+    own = {name: value for name, value in chosen.params.items() if name not in cell.get("params", {})}
+    return (cell.get("settings", "defaults"), cell.get("tuned", {})) == (chosen.origin, own)
 
 
 @functools.cache

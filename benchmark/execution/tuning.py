@@ -33,6 +33,7 @@ from benchmark.execution.search_space import Setting, Space, at_edge, draws, nei
 from benchmark.execution.store import Store
 from benchmark.execution.tuned_settings import TunedSettings, Winner
 from benchmark.registry import get_method
+from benchmark.wording import counted
 
 SCORE = "map_macro"  # of a record's metrics: the mean over classes of their MAP
 Carry = Callable[[Sequence[PlannedCell]], bool]  # runs these cells; whether to go on
@@ -261,7 +262,7 @@ class Tuning:
         lost = [one.title for one in (*self.searches, *self.between) if chosen(one.trials, self.budget.folds) is None]
         small = {one.info.name: size(one.space) for one in self.searches if size(one.space) < self.budget.trials}
         told = [f"{title}: no trial succeeded, so there is no winner" for title in lost]
-        told += [f"{name} has {number} settings to try, fewer than {self.budget.trials}: all of them were"
+        told += [f"{name} has {counted(number, 'setting')} to try, fewer than {self.budget.trials}: all of them were"
                  for name, number in small.items()]  # fmt: skip
         return told + [f"trials lost to an error, not to their settings: {kind}" for kind in sorted(self.kinds)]
 
@@ -297,7 +298,8 @@ def _check_folds(choices: Sequence[DatasetChoice], folds: int) -> None:
             told = f"'{name}' has no labels of training rows, so those held out cannot be scored"
             raise UsageError(f"{told}; run it untuned, or give settings by --set or --tuned FILE")
         if folds > len(train):
-            raise UsageError(f"--folds {folds}: '{name}' has {len(train)} training rows, expected one per fold")
+            rows = counted(len(train), "training row")
+            raise UsageError(f"--folds {folds}: '{name}' has {rows}, expected one per fold")
 
 
 def winner_line(winner: Winner) -> str:

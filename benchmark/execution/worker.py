@@ -58,7 +58,7 @@ def run_cell(request: Request) -> Outcome:
         record.status = status_of(error)
         record.error = recorded_error(error)
     record.peak_memory = peak_memory()
-    record.provenance = provenance(request.threads)
+    record.provenance = provenance(request.threads, _entries(request))
     return outcome
 
 
@@ -71,8 +71,13 @@ def blank_record(request: Request, info: MethodInfo) -> Record:
         asked=dict(request.asked),
         titles={"method": info.title},
         family=info.family,
-        provenance=provenance(request.threads),
+        provenance=provenance(request.threads, _entries(request)),
     )
+
+
+def _entries(request: Request) -> list[str]:
+    """Of the plugins that came with packages."""
+    return [plugin.entry for plugin in request.plugins if plugin.entry]
 
 
 def plain(value: Any) -> Any:

@@ -6,7 +6,6 @@ the page looks and filters is in the template. Everything that comes from record
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +14,15 @@ from benchmark.cards.card import card
 from benchmark.errors import UsageError
 from benchmark.execution.record import CODES_ONLY, Record
 from benchmark.execution.store import Store
-from benchmark.program import program, typed
-from benchmark.registry import datasets, get_method, methods, plugin_file
+from benchmark.program import program
+from benchmark.registry import get_method, methods
 from benchmark.report.display_names import LONGEST_REASON, clean
 from benchmark.report.page import origins
 from benchmark.report.record_frame import SLOT, frame_of, readable_rows
+from benchmark.report.rerun import rerun
 from benchmark.report.selection import read_records
+from benchmark.report.sheets import _setting
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,6 +75,7 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["counted"] = counted
     return environment.get_template("leaderboard.html.j2")
 
 
@@ -98,10 +101,10 @@ def _row(cells: pd.DataFrame, records: Mapping[str, Record], places: Mapping[str
     first, own = cells.iloc[0], [records[key] for key in cells["key"]]
     spread = float(cells["map"].std(ddof=1)) if len(cells) > 1 else None
     made = {places.get(repr({name: v for name, v in one.provenance.items() if name != "ended"}), 0) for one in own}
-    radius = cells.get("precision_at_radius_2")
+    radius, again = cells.get("precision_at_radius_2"), rerun(own)
     return {
         "method": first["method"],
-        "title": first["title"] + (f" ({first['params']})" if first["params"] else ""),
+        "title": first["title"] + _setting(first["params"]),
         "control": first["family"] == "control",
         "family": first["family"],
         "dataset": first["dataset_label"],
@@ -120,7 +123,9 @@ def _row(cells: pd.DataFrame, records: Mapping[str, Record], places: Mapping[str
         "merged": any("merged" in one.provenance for one in own),
         "made": sorted(made - {0}),
         "keys": [key[:12] for key in cells["key"]],
-        "command": clean(rerun(own), 4000),
+        "command": clean(again.command, 4000),
+        "note": again.note,
+        "install": clean(again.install, LONGEST_REASON),
     }
 
 
@@ -135,64 +140,6 @@ def _needs(method: str, record: Record) -> str:
 def _choices(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
     found = {row[name] for row in rows}
     return sorted(found) if name == "bits" else sorted(found, key=str)
-
-
-# How to make a row again
-
-
-def rerun(records: Sequence[Record]) -> str:
-    """The command that makes these records, which differ in their seeds alone."""
-    record = records[0]
-    cell, asked = record.cell, record.asked
-    if record.codes_only:
-        return f"the codes were made elsewhere: file them by {typed(['add-codes'])}"
-    words = ["--datasets", str(asked.get("dataset") or cell["dataset"])]
-    words += ["--methods", str(cell["method"]), "--bits", str(cell["bits"])]
-    words += ["--seeds", *sorted({str(one.cell["seed"]) for one in records}, key=int)]
-    words += [*_plugin_words(record), *_training_words(record), *_data_words(record)]
-    for name, value in (cell.get("params") or {}).items():
-        words += ["--set", f"{cell['method']}.{name}={_value(value)}"]
-    return typed(words)
-
-
-def _plugin_words(record: Record) -> list[str]:
-    """The files of its plugins: as recorded, or in records of earlier versions those of that name known here."""
-    if "needs" in record.titles:
-        files = record.titles.get("plugins", "").splitlines()
-    else:
-        kind = str(record.asked.get("dataset") or "").partition(":")[0]
-        known = ((methods, str(record.cell["method"])), (datasets, kind))
-        found = [plugin_file(kinds.get(name)) for kinds, name in known if name in kinds.names_unloaded()]
-        files = [file for file in dict.fromkeys(found) if file]
-    return ["--plugin", *files] if files else []
-
-
-def _training_words(record: Record) -> list[str]:
-    """The profile, and where its settings come from."""
-    told = str(record.asked.get("profile") or record.cell.get("profile") or "")
-    profile, _, tuned = told.partition(" tuned by ")
-    words = ["--profile", profile.removesuffix(" untuned")] if profile else []
-    if tuned:
-        return [*words, "--tuned", tuned]
-    if told.endswith(" untuned"):
-        return [*words, "--untuned"]
-    return [*words, "--tune"] if record.cell.get("settings") == "tuned" else words
-
-
-def _data_words(record: Record) -> list[str]:
-    cell, asked = record.cell, record.asked
-    words = ["--data-root", str(asked["data_root"])] if asked.get("data_root") else []
-    words += ["--backbone", str(cell["backbone"])] if cell.get("backbone") else []
-    words += ["--weights", str(asked["weights"])] if asked.get("weights") else []
-    words += ["--partial-weights"] if asked.get("partial_weights") else []
-    kind = str(asked.get("dataset") or "").partition(":")[0]
-    for name, value in (asked.get("options") or {}).items():
-        words += ["--option", f"{kind}.{name}={_value(value)}"]
-    return words
-
-
-def _value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 # What rows lead to

@@ -8,6 +8,7 @@ import numpy as np
 
 from benchmark.errors import UsageError
 from benchmark.evaluation.codes import MAX_BITS
+from benchmark.wording import counted
 
 MOST_ROWS = 2**32 - 1  # row numbers are kept in four bytes
 
@@ -57,7 +58,8 @@ def check_database(packed: np.ndarray, bits: int) -> np.ndarray:
     width = -(-bits // 8)
     if packed.ndim != 2 or packed.dtype != np.uint8 or packed.shape[1] != width:
         shape = f"{packed.dtype} of shape {packed.shape}"
-        raise UsageError(f"search: {shape}, expected packed uint8 of {width} columns for {bits} bits")
+        wanted = f"{counted(width, 'column')} for {counted(bits, 'bit')}"
+        raise UsageError(f"search: {shape}, expected packed uint8 of {wanted}")
     if len(packed) > MOST_ROWS:
         raise UsageError(f"search: {len(packed):,} codes, expected at most {MOST_ROWS:,}; search them in parts")
     if bits % 8 and np.any(packed[:, -1] & padding(bits)):

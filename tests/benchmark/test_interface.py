@@ -87,7 +87,7 @@ def test_a_notebook_shows_the_table(synthetic, fresh) -> None:
     html = Results(synthetic.store)._repr_html_()
     assert "<b>" not in html
     assert "&lt;b&gt;" in html
-    assert repr(Results(synthetic.store)).endswith(": 1 cells)")
+    assert repr(Results(synthetic.store)).endswith(": 1 cell)")
 
 
 def test_an_empty_folder_gives_empty_things(synthetic, fresh) -> None:

@@ -87,6 +87,22 @@ def test_a_plugin_that_cannot_be_imported_is_one_clear_error(tmp_path, text):
         load_plugin(path)
 
 
+@pytest.mark.parametrize(
+    ("declared", "told"),
+    [
+        ("parameter(0, leest=0)", "unexpected keyword argument 'leest' (slip.py line 4)"),
+        ("parameter(2.0, search=['a'])", "power = 'a', expected a finite float (slip.py line 2)"),
+        ("unheard_of", "name 'unheard_of' is not defined (slip.py line 4)"),
+    ],
+)
+def test_what_is_wrong_in_a_plugin_file_is_told_with_its_line(tmp_path, declared, told):
+    head = 'from benchmark import parameter, register_method\n@register_method("test-slip", title="T")\nclass Slip:\n'
+    (tmp_path / "slip.py").write_text(f"{head}    power: float = {declared}\n")
+    with pytest.raises(UsageError) as caught:
+        load_plugin(tmp_path / "slip.py")
+    assert str(caught.value).endswith(told)
+
+
 def test_unknown_names_suggest_the_nearest():
     with pytest.raises(UsageError, match="did you mean 'itq'"):
         get_method("itqq")

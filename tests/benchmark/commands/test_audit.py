@@ -30,6 +30,29 @@ def sound(own_features: Path) -> Path:
     return own_features
 
 
+WORDED = """
+import numpy as np
+from benchmark import Split, Splits, register_dataset
+from benchmark.data import NamedDataset
+
+
+@register_dataset("audit-worded", title="Worded")
+class Worded(NamedDataset):
+    protocol, map_cutoff, backbone = "drawn", 0, None
+    revision = "made by hand 1, 5 classes, of 0123456789abcdef0123"
+
+    def __init__(self, argument=None, data_root=None):
+        super().__init__()
+
+    def check(self):
+        pass
+
+    def load(self):
+        labels = np.arange(20) % 5
+        return Splits(*(Split(features=np.eye(5)[labels] + part, labels=labels) for part in range(3)))
+"""
+
+
 @pytest.fixture
 def overlapping(sound: Path) -> Path:
     """A query has the name of a database row."""
@@ -51,6 +74,13 @@ def test_sizes_and_revision_of_a_sound_data_set(told: Told, sound: Path) -> None
     assert text.startswith(f"mine (revision {get_dataset(f'features:{sound}').revision[:12]})\n")
     for rows in ("120", "20", "160"):
         assert rows in text
+
+
+def test_a_revision_in_words_is_shown_whole_and_a_hash_in_it_by_its_beginning(told: Told, tmp_path: Path) -> None:
+    (tmp_path / "worded.py").write_text(WORDED)
+    code, text = told("--datasets", "audit-worded", "--plugin", str(tmp_path / "worded.py"))
+    assert code == 0
+    assert text.startswith("audit-worded (revision made by hand 1, 5 classes, of 0123456789ab)\n")
 
 
 def test_an_error_of_any_of_them_is_the_exit_code_and_the_others_are_told_of(

@@ -180,7 +180,7 @@ def damaged(change: Callable[[Path], Any], only: bool = False) -> Setup:
 
 
 DAMAGED = [
-    *(fine(f"verify: a record {name}", "verify", "1 sound records, 1 damaged", damaged(change), code=1)
+    *(fine(f"verify: a record {name}", "verify", "1 sound record, 1 damaged", damaged(change), code=1)
       for name, change in DAMAGES.items()),
     *(fine(f"run: a record {name}", run("--bits 8 16"), "1 done", damaged(change))
       for name, change in DAMAGES.items()),
@@ -192,9 +192,9 @@ DAMAGED = [
       for name, change in DAMAGES.items() if "payload" not in name),
     fine("verify: says that a schema is newer", "verify --keep", "schema", damaged(having(schema=99)), code=1),
     fine("verify: says what is missing", "verify --keep", "metrics", damaged(without("metrics")), code=1),
-    fine("verify: damage that cannot be set aside", "verify", "1 sound records, 1 damaged: 1 left in place",
+    fine("verify: damage that cannot be set aside", "verify", "1 sound record, 1 damaged: 1 left in place",
          damaged(DAMAGES["cut short"]), text("results/quarantine", "a file"), code=1),
-    fine("verify: damage where nothing can be locked", "verify --keep", "1 sound records, 1 damaged: 1 left in place",
+    fine("verify: damage where nothing can be locked", "verify --keep", "1 sound record, 1 damaged: 1 left in place",
          damaged(DAMAGES["cut short"]), lambda place: shutil.rmtree(place.path("results/locks"), ignore_errors=True),
          text("results/locks", "a file"), code=1),
     fine("verify: foreign files beside records", "verify", "2 sound records", finished(),
@@ -269,7 +269,7 @@ REPORTS = [
            renamed(title=name, dataset=name, method=name, reason=name)) for name in (*HOSTILE, LONG)),
     *(fine(f"compare: names {name!r}", "compare results results", "1 cells in both", renamed(dataset=name, title=name))
       for name in HOSTILE),
-    *(fine(f"verify: names {name!r}", "verify", "1 sound records", renamed(dataset=name, title=name, method=name))
+    *(fine(f"verify: names {name!r}", "verify", "1 sound record", renamed(dataset=name, title=name, method=name))
       for name in HOSTILE),
 ]  # fmt: skip
 

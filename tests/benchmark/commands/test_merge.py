@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from benchmark.registry import methods
+
 
 @pytest.fixture
 def theirs(own_features: Path, command: Callable[..., Any], tmp_path: Path) -> Path:
@@ -39,6 +41,26 @@ def test_what_other_code_made_is_taken_and_told(
     code, out, _ = command("merge", "theirs", "--results", "ours")
     assert code == 0
     assert "note: 1 of them is stale here" in out
+
+
+def test_a_method_that_is_not_here_is_told(
+    command: Callable[..., Any], tmp_path: Path, own_features: Path, parity: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        parity.replace("test-parity", "test-handed-in").replace('"Parity"', '"Handed In"')
+    )
+    words = f"--datasets features:{own_features} --bits 8 16 --jobs 1 --no-report --results theirs --plugin mine.py"
+    assert command(*words.split(), "--methods", "test-handed-in")[0] == 0
+    known = {name: cls for name, cls in methods._plugins.items() if name != "test-handed-in"}
+    with monkeypatch.context() as patched:
+        patched.setattr(methods, "_plugins", known)
+        assert command("merge", "theirs", "--results", "ours")[:2] == (
+            0,
+            "theirs: 2 taken\n"
+            "note: 2 of them are described as handed in, without method 'test-handed-in' at hand; "
+            "give --plugin or --data-root to have that checked\n",
+        )
+    assert command("merge", "theirs", "--results", "fresh")[:2] == (0, "theirs: 2 taken\n")
 
 
 @pytest.mark.parametrize(

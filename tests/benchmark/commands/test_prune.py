@@ -27,7 +27,7 @@ def test_nothing_goes_without_yes(command: Callable[..., Any], own_features: Pat
     assert "nothing to drop" in command("prune", "--models", "--older-than", "1d")[1]
     assert "nothing to drop" in command("prune", "--models", "--keep-under", "1G")[1]
     code, out, _ = command("prune", "--models", "--yes")
-    assert (code, "dropped" in out) == (0, True)
+    assert (code, "1 thing, " in out, "dropped" in out) == (0, True, True)
     assert not store.has_model(next(store.records()))
     assert command("verify")[0] == 0
 

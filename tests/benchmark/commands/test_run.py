@@ -12,8 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmark import get_dataset
+from benchmark.deep.profile import load_profile
+from benchmark.execution.grid import training_id
 from benchmark.execution.runner import Summary
 from benchmark.execution.store import Store
+from benchmark.execution.tuned_settings import write_tuned
 
 
 @pytest.mark.slow
@@ -101,3 +105,36 @@ def test_a_place_that_cannot_be_written_costs_no_work(
     code, _out, err = command("--datasets", "features:mine.npz", "--methods", "lsh", "--bits", "8", place, "taken/x")
     assert (code, "taken/x" in err) == (2, True)
     assert not (tmp_path / "results").exists()
+
+
+def test_a_file_of_winners_serves_its_methods_and_the_others_take_what_they_have(
+    command: Callable[..., Any], tmp_path: Path, own_features: Path
+) -> None:
+    """Which those are is told once; a file that serves nobody is a mistake."""
+    known = {"revision": get_dataset("features:mine.npz").revision, "training": training_id(load_profile("quick"))}
+    winner = {"method": "itq", "bits": 8, "params": {"iterations": 7}, "trials": [], **known}
+    write_tuned(tmp_path / "mine.json", [winner])
+    words = ["--datasets", "features:mine.npz", "--bits", "8", "16", "--dry-run", "--tuned", "mine.json"]
+    code, out, err = command(*words, "--methods", "lsh", "itq", "sdh")
+    assert code == 0, err
+    told = [line for line in out.splitlines() if line.startswith("note: ")]
+    assert told == ["note: mine.json has no settings of lsh, sdh for mine: their defaults are used"]
+    assert [line.split(maxsplit=2)[2] for line in out.splitlines() if line.startswith("todo")] == [
+        *(f"lsh mine {bits} bits seed 0" for bits in (8, 16)),
+        *(f"itq iterations=7 mine {bits} bits seed 0" for bits in (8, 16)),
+        *(f"sdh mine {bits} bits seed 0" for bits in (8, 16)),
+    ]
+    code, out, err = command(*words, "--methods", "lsh", "sdh")
+    assert (code, out) == (2, "")
+    assert "mine.json: nothing in it was tuned for lsh, sdh on 'mine' as they are now" in err
+
+
+def test_beside_a_file_of_winners_what_ships_is_used(command: Callable[..., Any], tmp_path: Path) -> None:
+    known = {"revision": get_dataset("coco").revision, "training": training_id(load_profile("quick"))}
+    write_tuned(tmp_path / "mine.json", [{"method": "agh", "bits": 16, "params": {}, "trials": [], **known}])
+    words = ["--datasets", "coco", "--bits", "16", "--dry-run", "--profile", "quick", "--methods", "agh", "dph"]
+    code, out, err = command(*words, "--tuned", "mine.json")
+    assert code == 0, err
+    assert "note: mine.json has no settings of dph for coco-mini: those that ship are used\n" in out
+    shipped = next(line for line in command(*words)[1].splitlines() if " dph " in line)
+    assert shipped.split()[2:] in [line.split()[2:] for line in out.splitlines()]

@@ -39,7 +39,7 @@ def test_what_another_version_wrote_is_not_called_sound_and_left(
     code, out, _ = command("verify")
     assert code == 1
     assert "schema 99 is newer" in out
-    assert "1 sound records, 1 damaged: 1 left in place" in out
+    assert "1 sound record, 1 damaged: 1 left in place" in out
     assert path.is_file()
 
 
@@ -62,7 +62,7 @@ def test_a_damaged_model_is_kept_again_and_a_damaged_record_run_again(
     assert "2 damaged: 2 set aside in quarantine/ (run again to recompute 1 of them, which are records)" in out
     assert f"their models are kept again by: {typed(['keep', key, '--results', 'results'])}" in out
     assert command("keep", key)[0] == 0
-    assert command("verify")[1] == "1 sound records\n"
+    assert command("verify")[1] == "1 sound record\n"
 
 
 @pytest.mark.parametrize("cache", [[], ["--cache"]])

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from benchmark import check_dataset
-from benchmark.conformance import DATASET_CHECKS, promise
+from benchmark.conformance import DATASET_CHECKS, Broken, DatasetTrial, promise
+from benchmark.conformance.dataset_promises import check_revision_follows_the_options
 from benchmark.registry import datasets, get_dataset, load_plugin
 
 # A data set that keeps every promise, as a file; the broken ones change a line of it
@@ -25,13 +26,14 @@ class Data:
     protocol = "as given"
     class_names = ["a", "b", "c"]
 
-    def __init__(self, argument=None, data_root=None):
+    def __init__(self, argument=None, data_root=None, *, plus=0):
+        self.plus = plus
         self.path = Path(argument)
         self.name = self.title = self.path.stem
 
     @property
     def revision(self):
-        return hashlib.sha256(self.path.read_bytes()).hexdigest()
+        return hashlib.sha256(self.path.read_bytes()).hexdigest() + f" plus {self.plus}"
 
     def check(self):
         if not self.path.is_file():
@@ -46,6 +48,7 @@ class Data:
     def split(self, part, arrays):
         rows = self.rows(part)
         features, labels = arrays["features"][rows], arrays["labels"][rows]
+        features = features + self.plus if self.plus else features
         images, ids = ImageArrays(arrays["images"][rows]), [f"row {row}" for row in rows]
         return Split(features=features, images=images, labels=labels, ids=ids)
 
@@ -101,6 +104,7 @@ BUILT_ANEW = [
     ('"query": np.arange(12)', '"query": np.random.default_rng(os.getpid()).permutation(12)',
      "same_in_a_fresh_process"),
     ("self.path.read_bytes()).hex", "self.path.name.encode()).hex", "revision_follows_the_content"),
+    (' + f" plus {self.plus}"', "", "revision_follows_the_options"),
 ]  # fmt: skip
 AS_IT_IS = [
     ("map_cutoff = 5", "map_cutoff = True", "attributes"),
@@ -143,6 +147,25 @@ def test_a_data_set_that_is_built_anew_breaks_its_promise_and_no_other(made, old
 @pytest.mark.parametrize(("old", "new", "name"), AS_IT_IS)
 def test_a_data_set_breaks_its_promise_and_no_other(made, old, new, name):
     assert broken(made(old, new)) == ({name} if name else set())
+
+
+@pytest.mark.parametrize(("options", "how"), [({}, "with plus=1"), ({"plus": 3}, "without plus")])
+def test_an_option_that_the_revision_ignores_is_named(made, options, how):
+    recipe = made(' + f" plus {self.plus}"', "", anew=True)
+    trial = DatasetTrial(recipe["dataset"], argument=recipe["argument"], options=options)
+    with pytest.raises(Broken, match=f"{how} it loads other rows under the same revision"):
+        check_revision_follows_the_options(trial)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "applies"),
+    [("features + self.plus", "features", True), ("self.plus = plus", "self.plus = {0: 0}[plus]", False)],
+    ids=["it changes no row", "it takes no other value"],
+)
+def test_an_option_that_changes_nothing_is_no_fault(made, old, new, applies):
+    recipe = made(old, new, anew=True)
+    reason = check_revision_follows_the_options(DatasetTrial(recipe["dataset"], argument=recipe["argument"]))
+    assert reason == (None if applies else "it has no option, or none of which another value is known")
 
 
 def test_every_promise_has_a_data_set_that_breaks_it():

@@ -44,7 +44,7 @@ def test_rows_of_a_file_can_be_cut_again(tmp_path):
     [
         (np.ones((2, 4)), None, {}, "database labels: missing"),
         ([np.ones((2, 4))], None, {}, "shard 0: ndarray, expected a pair"),
-        ([(np.ones((2, 4)), [0])], None, {}, "1 rows, expected 2"),
+        ([(np.ones((2, 4)), [0])], None, {}, "1 row, expected 2"),
         ("nowhere.npy", [0, 1], {}, "nowhere.npy: cannot be read"),
         (np.ones((2, 4)), [0, 1], {"kernel": "cuda"}, "kernel: 'cuda'"),
         (np.ones((2, 4)), np.ones((2, 3)), {}, "database labels: 3 columns, expected 2"),

@@ -124,6 +124,70 @@ def test_a_record_under_another_methods_name_is_refused(theirs: Store, ours: Sto
     assert "not that of its parts" in only_refusal([*merge(theirs, ours)], key)
 
 
+def rekeyed(store: Store, method: str, name: str, **changes: Any) -> str:
+    """The record of a method under another name, with the key of what it says now, as its author could have it."""
+    record = next(one for one in store.records() if one.cell["method"] == method)
+    cell = {**record.cell, "method": name}
+    parts = {**record.parts, "cell": cell}
+    payload = store.payload(record)
+    store.commit(replace(record, key=digest(parts), cell=cell, parts=parts, **changes), payload)
+    (store.cells / f"{record.key}.json").unlink()
+    return digest(parts)
+
+
+@pytest.mark.parametrize(
+    ("field", "changes"),
+    [
+        ("titles.method", {"titles": {"method": "SuperITQ", "needs": "nothing"}}),
+        ("titles.method", {"titles": {"method": "DPH", "needs": "nothing"}}),
+        ("titles.needs", {"titles": {"method": "ITQ", "needs": "labels"}}),
+        ("titles.dataset", {"titles": {"method": "ITQ", "needs": "nothing", "dataset": "MS-COCO"}}),
+        ("family", {"family": "data-independent"}),
+        ("miniature", {"miniature": True}),
+    ],
+)
+def test_what_a_record_says_of_method_and_data_must_be_so_here(
+    field: str, changes: dict[str, Any], theirs: Store, ours: Store
+) -> None:
+    key = edited(theirs, "itq", **changes)
+    assert only_refusal([*merge(theirs, ours)], key).startswith(f"its {field} is ")
+
+
+def test_a_method_that_is_not_here_is_taken_under_its_own_name_and_that_is_said(theirs: Store, ours: Store) -> None:
+    told = {"family": "supervised", "titles": {"method": "Mine", "needs": "labels"}}
+    key = rekeyed(theirs, "itq", "mine", **told)
+    (taken,) = [one for one in merge(theirs, ours) if one.key == key]
+    assert (taken.fate, taken.reason) == ("taken", "as handed in, without method 'mine' at hand")
+    record = ours.read(key)
+    assert record is not None
+    assert record.provenance["merged"]["described"] == taken.reason
+    assert (record.titles["method"], record.family) == ("Mine", "supervised")
+    again = rekeyed(theirs, "lsh", "mine", family="supervised", titles={"method": "Yours", "needs": "labels"})
+    (refused,) = [one for one in merge(theirs, ours) if one.key == again]
+    assert refused.reason == "its titles.method is 'Yours', in the records here it is 'Mine'"
+
+
+def test_a_built_in_methods_name_and_another_methods_record_do_not_go_together(theirs: Store, ours: Store) -> None:
+    """Though its key is that of what it says; of the code nothing can be told, but that it is not today's."""
+    key = rekeyed(theirs, "itq", "dph")
+    assert only_refusal([*merge(theirs, ours)], key).startswith("its titles.method is 'ITQ', ")
+
+
+def test_audit_and_health_are_those_of_the_data_and_the_codes(theirs: Store, ours: Store) -> None:
+    record = next(one for one in theirs.records() if one.cell["method"] == "itq")
+    audit = {**record.audit, "parts": {}, "overlap": 99, "errors": ["none of theirs"]}
+    history = {"step": [0, 1, 2, 3, 4, 5, 6, 7], "loss": [1.0] * 4 + [9.0] * 4}
+    health = {**record.health, "distinct_share": 0.1, "made_up": 1.0}
+    key = edited(theirs, "itq", audit=audit, health=health, training=history, error={"kind": "x", "message": "y"})
+    assert fates([*merge(theirs, ours)]) == ["taken", "taken"]
+    taken = ours.read(key)
+    assert taken is not None
+    assert taken.audit == record.audit
+    assert taken.health == {**record.health, "doubts": taken.health["doubts"], "remedy": ""}
+    assert "loss" in taken.doubts
+    assert taken.error is None
+
+
 def test_too_few_codes_are_refused(theirs: Store, ours: Store) -> None:
     key = edited(theirs, "itq", lambda arrays: arrays.update(query_codes=arrays["query_codes"][:-1]))
     assert "19 query codes, but its data set has 20 rows" in only_refusal([*merge(theirs, ours)], key)

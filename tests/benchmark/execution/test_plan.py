@@ -16,7 +16,7 @@ from benchmark.execution import grid as grid_module
 from benchmark.execution import plan as plan_module
 from benchmark.execution.fingerprint import differences
 from benchmark.execution.grid import DatasetChoice, Grid, changed_parameters, training_id
-from benchmark.execution.plan import PlannedCell, plan, stale_keys
+from benchmark.execution.plan import PlannedCell, plan, stale_keys, unchecked
 from benchmark.execution.record import Record
 from benchmark.execution.store import Store, tune_store
 from benchmark.registry import get_dataset, load_plugin
@@ -203,6 +203,31 @@ def test_a_method_edited_and_reverted_shows_its_first_record_again(
         edited = done(store, plan(only_lsh(path), store)[0])
         assert stale_keys(store) == {first}
     assert stale_keys(store) == {edited}
+
+
+@pytest.mark.parametrize(
+    ("method", "data", "plugins", "told"),
+    [
+        ("lsh", "coco", "", ""),
+        ("stranger", "coco", "its own.py", "its own.py was not given (--plugin 'its own.py')"),
+        ("stranger", "odd:x", "a.py\nb.py", "a.py and b.py were not given (--plugin a.py b.py)"),
+        ("neighbour", "odd:x", "neighbour.py\nb.py", "b.py was not given (--plugin b.py)"),
+        ("stranger", "", "", "method 'stranger' is not known here (--plugin FILE)"),
+        ("lsh", "odd", "", "data set 'odd' is not known here (--plugin FILE)"),
+    ],
+)
+def test_a_record_whose_plugin_is_not_here_is_told_to_be_unchecked(
+    method: str, data: str, plugins: str, told: str
+) -> None:
+    load_plugin(NEIGHBOUR)
+    cell = {"method": method, "dataset": "x", "bits": 8, "seed": 0}
+    titles = {"plugins": plugins} if plugins else {}
+    record = Record("0" * 64, cell, {"dataset": {"revision": "r"}}, asked={"dataset": data}, titles=titles)
+    assert unchecked(record) == told
+    packaged = unchecked(replace(record, provenance={"packages": {"odd-pack": "1.2"}}))
+    assert packaged == told.replace("(--plugin FILE)", "(pip install odd-pack==1.2)")
+    if data == "coco":
+        assert unchecked(replace(record, cell=cell | {"settings": "codes only"})) == ""
 
 
 def test_one_file_under_two_names_is_one_cell(tmp_path: Path, store: Store) -> None:

@@ -8,12 +8,21 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmark.execution import provenance as module
-from benchmark.execution.provenance import git_state, machine, peak_memory, provenance, versions
+from benchmark.execution.provenance import (
+    git_state,
+    install_command,
+    machine,
+    packages,
+    peak_memory,
+    provenance,
+    versions,
+)
 
 
 def test_it_is_plain_data_with_the_threads_that_were_given() -> None:
@@ -37,6 +46,39 @@ def test_a_package_that_is_not_there_is_called_absent(monkeypatch) -> None:
         assert versions()["no-such-package"] == "absent"
     finally:
         versions.cache_clear()
+
+
+@pytest.fixture
+def bouncing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package as pip leaves it: its modules, and beside them what it is."""
+    told = {"METADATA": "Metadata-Version: 2.1\nName: bouncing-pack\nVersion: 0.3.1\n",
+            "entry_points.txt": "[hashbench.methods]\nbounce = bouncing.method:Bounce\n"}  # fmt: skip
+    (tmp_path / "bouncing_pack-0.3.1.dist-info").mkdir()
+    for name, text in told.items():
+        (tmp_path / "bouncing_pack-0.3.1.dist-info" / name).write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+def test_the_package_of_a_plugin_is_told_with_its_version(bouncing: Path) -> None:
+    """By the package of its class, which another module of it may hold; of other packages nothing is said."""
+    assert packages(["bouncing.inner.classes:Bounce"]) == {"bouncing-pack": "0.3.1"}
+    assert packages([]) == packages(["bounce.method:Bounce"]) == {}
+    assert provenance(1, ["bouncing.method:Bounce"])["packages"] == {"bouncing-pack": "0.3.1"}
+    assert "packages" not in provenance(1)
+
+
+@pytest.mark.parametrize(
+    ("made", "command"),
+    [
+        ({"packages": {"bouncing-pack": "0.3.1", "x": "2; rm -r"}}, "pip install bouncing-pack==0.3.1 'x==2; rm -r'"),
+        ({"packages": {}}, ""),
+        ({"packages": "edited"}, ""),
+        ({}, ""),
+    ],
+)
+def test_how_to_install_it_again(made: dict[str, Any], command: str) -> None:
+    assert install_command(made) == command
 
 
 def test_the_commit_is_the_one_of_the_checkout_and_none_outside(tmp_path: Path, monkeypatch) -> None:

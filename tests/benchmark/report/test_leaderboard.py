@@ -16,8 +16,10 @@ from benchmark.commands.main import main
 from benchmark.execution.plan import stale_keys
 from benchmark.program import program
 from benchmark.registry import load_plugin
-from benchmark.report.leaderboard import leaderboard_rows, rerun, write_leaderboard
+from benchmark.report.leaderboard import leaderboard_rows, write_leaderboard
 from benchmark.report.record_frame import record_frame
+from benchmark.report.rerun import rerun
+from benchmark.report.sheets import defaults, sheets
 from tests.benchmark.conftest import Synthetic
 
 
@@ -65,13 +67,22 @@ def test_other_set_ups_are_other_rows(synthetic: Synthetic) -> None:
     assert {row["needs"] for row in found} == {"pairs"}
 
 
+def test_settings_are_told_as_tables_tell_them(synthetic: Synthetic) -> None:
+    for params in ({}, {"gamma": 2, "mode": "authors"}):
+        synthetic.cell("dph", "nus-mini", 16, params=params)
+    (sheet,) = sheets(record_frame(synthetic.store.records()).assign(params='{"gamma": 2, "mode": "authors"}'))
+    assert {row["title"] for row in rows_of(synthetic)} == {"DPH", *defaults(sheet).cells["title"]}
+    assert {row["title"] for row in rows_of(synthetic)} == {"DPH", "DPH (gamma=2, mode=authors)"}
+
+
 def test_what_does_not_count_is_in_no_row_and_is_told(synthetic: Synthetic, tmp_path: Path) -> None:
     old = synthetic.cell("dph", "nus-mini", 16)
     synthetic.cell("itq", "nus-mini", 16)
     synthetic.cell("lsh", "nus-mini", 16, status="failed", metrics={}, error={"kind": "x", "message": "m"})
     (synthetic.store.cells / ("a" * 64 + ".json")).write_text("no record")
     page = write_leaderboard(synthetic.store, tmp_path / "out", [old.key]).read_text()
-    assert "1 rows of 1 records" in page
+    assert "1 row of 1 record: means" in page
+    assert "1 of 1 row<" in page
     assert "1 that cannot be read, 1 stale, 1 without a score" in page
     assert 'href="#card-itq"' in page
     assert 'id="card-itq"' in page
@@ -178,25 +189,15 @@ def test_what_came_by_a_plugin_is_named_with_its_file(
         assert [line.split()[0] for line in told.splitlines() if " bits seed " in line] == ["done"]
 
 
-def test_commands_name_data_and_training_as_they_were_asked_for(synthetic: Synthetic) -> None:
-    asked = {"dataset": "coco", "data_root": "my root", "options": {"unseen": 0.25}, "weights": "w.pth",
-             "partial_weights": True, "profile": "paper tuned by mine.json"}  # fmt: skip
-    told = shlex.split(rerun([synthetic.cell("dph", "coco", 16, backbone="vgg16", asked=asked)]))
-    for pair in (("--data-root", "my root"), ("--option", "coco.unseen=0.25"), ("--weights", "w.pth"),
-                 ("--profile", "paper"), ("--tuned", "mine.json"), ("--backbone", "vgg16")):  # fmt: skip
-        assert told[told.index(pair[0]) + 1] == pair[1]
-    assert "--partial-weights" in told
-
-
 @pytest.mark.parametrize(("started", "name"), [("hashbench", "hashbench"), ("run_all.py", "python run_all.py")])
 def test_commands_are_said_by_the_name_that_was_typed(
     started: str, name: str, synthetic: Synthetic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.argv", [started])
     assert f"run <code>{name}</code>" in write_leaderboard(synthetic.store, tmp_path / "empty").read_text()
-    assert rerun([synthetic.cell("dph", "coco", 16)]).startswith(f"{name} --datasets coco")
+    assert rerun([synthetic.cell("dph", "coco", 16)]).command.startswith(f"{name} --datasets coco")
     others = synthetic.cell("dph", "coco", 32, settings="codes only")
-    assert rerun([others]).endswith(f"file them by {name} add-codes")
+    assert rerun([others]).command.endswith(f"file them by {name} add-codes")
 
 
 # In the browser
