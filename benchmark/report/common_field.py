@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmark.report.display_names import listed, some_listed
 from benchmark.report.sheets import DatasetColumn, Sheet, competitors, methods, scored
+from benchmark.wording import listed, some_listed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from benchmark.report.display_names import sentence
 from benchmark.report.drawing import Drawing
 from benchmark.report.sheets import (
     DatasetColumn,
@@ -18,6 +17,7 @@ from benchmark.report.sheets import (
     scored,
 )
 from benchmark.report.stored_arrays import StoredArrays
+from benchmark.wording import sentence
 
 if TYPE_CHECKING:
     import pandas as pd

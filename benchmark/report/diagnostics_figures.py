@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmark.report.display_names import clean, listed, unique_names
+from benchmark.report.display_names import clean, unique_names
 from benchmark.report.drawing import Drawing
 from benchmark.report.sheets import DatasetColumn, Sheet, at_curve_bits, leading, map_at, methods
 from benchmark.report.stored_arrays import StoredArrays
+from benchmark.wording import listed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import PurePath
 from typing import NamedTuple, TypeVar
 
 from benchmark.evaluation.metrics import map_name
 
 LONGEST = 80  # letters of a title
-NAMED = 6  # of a list, one by one
 LONGEST_REASON = 300
 LONGEST_SLUG = 48  # three of them and a suffix fit into a file name
 UNNAMED = "unnamed"
@@ -142,23 +141,3 @@ def _clashes(labels: Mapping[Key, str]) -> list[list[Key]]:
 def _numbered(labels: dict[Key, str]) -> dict[Key, str]:
     """The last resort: a number behind what nothing else tells apart."""
     return dict(zip(labels, unique_names(labels.values()), strict=True))
-
-
-# --- words in sentences ------------------------------------------------------------------------------------
-
-
-def some_listed(words: Sequence[str]) -> str:
-    """The first of them by name; of more, the number."""
-    more = [f"{len(words) - NAMED} more"] if len(words) > NAMED else []
-    return listed([*words[:NAMED], *more])
-
-
-def listed(words: Sequence[object]) -> str:
-    """`a, b and c`."""
-    texts = [str(word) for word in words]
-    return " and ".join(part for part in (", ".join(texts[:-1]), texts[-1] if texts else "") if part)
-
-
-def sentence(words: str) -> str:
-    """With a capital at the beginning, all else as it is."""
-    return f"{words[:1].upper()}{words[1:]}"

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 from benchmark.cards.bibtex import Citation, references
 from benchmark.cards.card import citations, suite_citation
 from benchmark.execution.record import Record
-from benchmark.report.display_names import clean, listed, sentence
+from benchmark.report.display_names import clean
 from benchmark.report.score_tables import seed_words, settings_words
 from benchmark.report.sheets import DatasetColumn, Sheet, competitors, controls, cutoff, defaults, methods, scored
 from benchmark.report.table import markdown, tex
+from benchmark.wording import listed, sentence
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,9 +8,9 @@ import numpy as np
 
 from benchmark.evaluation.statistics import bootstrap_means, interval, mean_difference, seeded_difference
 from benchmark.report.common_field import CommonField, common_field, left_out_words
-from benchmark.report.display_names import listed
 from benchmark.report.sheets import Sheet, controls, map_at, methods, scored
 from benchmark.report.stored_arrays import StoredArrays
+from benchmark.wording import listed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,7 +21,7 @@ from benchmark.report.page import origins
 from benchmark.report.record_frame import SLOT, frame_of, readable_rows
 from benchmark.report.rerun import rerun
 from benchmark.report.selection import read_records
-from benchmark.report.sheets import _setting
+from benchmark.report.sheets import setting_words
 from benchmark.wording import counted
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _row(cells: pd.DataFrame, records: Mapping[str, Record], places: Mapping[str
     radius, again = cells.get("precision_at_radius_2"), rerun(own)
     return {
         "method": first["method"],
-        "title": first["title"] + _setting(first["params"]),
+        "title": first["title"] + setting_words(first["params"]),
         "control": first["family"] == "control",
         "family": first["family"],
         "dataset": first["dataset_label"],

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from benchmark.report.display_names import listed
 from benchmark.report.drawing import Drawing
 from benchmark.report.looks import Look, highlight
 from benchmark.report.sheets import Sheet, competitors, controls, leading, map_at, methods, scored
+from benchmark.wording import listed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from benchmark.evaluation.statistics import holm, paired_tests
 from benchmark.execution.record import CODES_ONLY
 from benchmark.report.common_field import fewer_seeds
 from benchmark.report.dataset_sweeps import dataset_sweeps
-from benchmark.report.display_names import clean, sentence, slug, some_listed
+from benchmark.report.display_names import clean, slug
 from benchmark.report.looks import Ablation, highlight
 from benchmark.report.published import Published, measured_alike
 from benchmark.report.sheets import (
@@ -34,6 +34,7 @@ from benchmark.report.sheets import (
 )
 from benchmark.report.stored_arrays import StoredArrays
 from benchmark.report.table import DASH, Column, Entry, Table, number, text
+from benchmark.wording import sentence, some_listed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,11 +9,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from benchmark.report.dataset_sweeps import DatasetSweep, dataset_sweeps
-from benchmark.report.display_names import clean, listed, slug
+from benchmark.report.display_names import clean, slug
 from benchmark.report.drawing import Drawing
 from benchmark.report.looks import highlight
 from benchmark.report.score_tables import settings_words
 from benchmark.report.sheets import DatasetColumn, Sheet, at_curve_bits, map_at, methods, scored
+from benchmark.wording import listed
 
 if TYPE_CHECKING:
     import pandas as pd

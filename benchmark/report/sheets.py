@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from benchmark.execution.record import CODES_ONLY
 from benchmark.report.dataset_sweeps import variations
-from benchmark.report.display_names import clean, listed, short_hash, unique_slugs
+from benchmark.report.display_names import clean, short_hash, unique_slugs
 from benchmark.report.looks import CONTROL, highlight, method_order
 from benchmark.report.record_frame import SETUP
+from benchmark.wording import listed
 
 if TYPE_CHECKING:
     import pandas as pd

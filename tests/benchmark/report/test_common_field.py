@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from benchmark.report.common_field import common_field, full_block, left_out_words
-from benchmark.report.display_names import listed
 from benchmark.report.record_frame import record_frame
 from benchmark.report.sheets import Sheet, main_sheet, sheets
+from benchmark.wording import listed
 
 
 def only_sheet(synthetic, stale=()) -> Sheet:
