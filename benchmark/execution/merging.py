@@ -95,6 +95,7 @@ class Merging:
         self.source, self.store, self.threads, self.data_root = source, store, threads, data_root
         self.ours = [words_of(record) for record in store.records()]
         self.rows: dict[tuple[str, Any, bool], LabelledRows] = {}  # by revision, cut-off, and whether it is at hand
+        self.datasets: dict[str, tuple[HashDataset, str] | None] = {}  # by the words they were asked for
         self.when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
     def one(self, key: str) -> Merged | None:
@@ -111,9 +112,17 @@ class Merging:
         except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:  # it holds whatever somebody wrote
             return Merged("refused", key, label, f"it cannot be scored again ({type(error).__name__}: {error})")
 
+    def _dataset(self, record: Record) -> HashDataset | None:
+        """Its data set, if it can be had here and is the same; asked once for all records of the same words."""
+        words = digest([record.asked.get(name) for name in ("dataset", "data_root", "options")])
+        if words not in self.datasets:
+            self.datasets[words] = _at_hand(record.asked, self.data_root)
+        dataset, revision = self.datasets[words] or (None, "")
+        return dataset if revision == record.revision else None
+
     def _taken(self, record: Record) -> Merged:
         _check_key(record)
-        dataset = _at_hand(record, self.data_root)
+        dataset = self._dataset(record)
         record, unchecked = described(record, dataset, self.ours)
         data = (record.revision, record.parts["dataset"].get("map_cutoff"), dataset is not None)
         if data not in self.rows:
@@ -177,13 +186,12 @@ def _only_handed_in(revision: str, store: Store) -> bool:
     return bool(own) and all((one.get("merged") or {}).get("labels") == HANDED_IN for one in own)
 
 
-def _at_hand(record: Record, data_root: Path | None) -> HashDataset | None:
-    """Its data set, if it can be had here and is the same."""
-    asked = record.asked
+def _at_hand(asked: Mapping[str, Any], data_root: Path | None) -> tuple[HashDataset, str] | None:
+    """What these words mean here, with its revision; None where that cannot be had."""
     try:
         root = asked.get("data_root") and (data_root or asked["data_root"])
         dataset = get_dataset(asked["dataset"], root, **asked.get("options", {}))
-        return dataset if dataset.revision == record.revision else None
+        return dataset, dataset.revision
     except (UsageError, OSError, KeyError, TypeError):
         return None
 
