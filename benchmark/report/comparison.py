@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from benchmark.report.published import MINIATURE, measured_alike, printed_for, published, why_not_comparable
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -187,6 +188,6 @@ def summary(comparisons: Sequence[Comparison]) -> str:
     sure = [one for one in comparisons if one.p is not None and one.p < SURE]
     apart = [one for one in comparisons if one.reason]
     return (
-        f"{len(comparisons)} cells in both: {len(differing)} differ, {len(sure)} surely so (p < {SURE}, paired "
+        f"{counted(len(comparisons), 'cell')} in both: {len(differing)} differ, {len(sure)} surely so (p < {SURE}, paired "
         f"permutation test on per-query AP, Holm-corrected), {len(apart)} not comparable"
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 BINS = 6
 STEPS_SHOWN = 200
-CLASSES_SHOWN, ITEMS_PER_CLASS = 10, 60
+CLASSES_SHOWN, ITEMS_PER_CLASS = 10, 40
 
 
 def cost_figure(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -> Drawing | None:

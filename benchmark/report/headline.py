@@ -10,7 +10,7 @@ from benchmark.evaluation.statistics import bootstrap_means, interval, mean_diff
 from benchmark.report.common_field import CommonField, common_field, left_out_words
 from benchmark.report.sheets import Sheet, controls, map_at, methods, scored
 from benchmark.report.stored_arrays import StoredArrays
-from benchmark.wording import listed
+from benchmark.wording import counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +96,7 @@ def _unknown(sheet: Sheet, field: CommonField, best: str) -> str:
         if one.method in scores and best in scores:
             both = scores[[one.method, best]].dropna()
             if len(both) and both[one.method].mean() > both[best].mean():
-                ahead.append(f"{one.title} ({len(both)} cells)")
+                ahead.append(f"{one.title} ({counted(len(both), 'cell')})")
     said = f"Whether a method left out would lead is not known{';' if ahead else '.'}"
     return f"{said} where they share cells, {listed(ahead)} scores above {titles[best]}." if ahead else said
 

@@ -39,7 +39,7 @@ def test_a_method_left_out_that_might_have_won_is_named_and_no_winner_of_all_is(
     assert "DPH has the highest mean MAP@100 of the 4 methods compared" in said
     assert "Best (no score in 1 of 2 cells: 1 failed)" in said
     assert "Whether a method left out would lead is not known" in said
-    assert "Best (1 cells) scores above DPH" in said
+    assert "Best (1 cell) scores above DPH" in said
 
 
 def test_a_variant_that_scores_above_the_leader_is_told(synthetic) -> None:
