@@ -188,6 +188,6 @@ def summary(comparisons: Sequence[Comparison]) -> str:
     sure = [one for one in comparisons if one.p is not None and one.p < SURE]
     apart = [one for one in comparisons if one.reason]
     return (
-        f"{counted(len(comparisons), 'cell')} in both: {len(differing)} differ, {len(sure)} surely so (p < {SURE}, paired "
-        f"permutation test on per-query AP, Holm-corrected), {len(apart)} not comparable"
+        f"{counted(len(comparisons), 'cell')} in both: {len(differing)} differ, {len(sure)} surely so (p < {SURE}, "
+        f"paired permutation test on per-query AP, Holm-corrected), {len(apart)} not comparable"
     )

@@ -28,7 +28,7 @@ OURS = re.compile(
 # Besides the report's own code: what reads records and turns them into scores, chances and statements.
 DECISIVE = (
     "report", "evaluation", "cards", "execution/record.py", "execution/store.py", "labels.py", "arrays.py",
-    "program.py",
+    "program.py", "wording.py",
 )  # fmt: skip
 
 

@@ -267,7 +267,7 @@ REPORTS = [
     fine("report: swept parameter $x_{$", "report", "index.html", swept("$x_{$"), slow=True),
     *(fine(f"report: a failure called {name!r}", "report", "index.html",
            renamed(title=name, dataset=name, method=name, reason=name)) for name in (*HOSTILE, LONG)),
-    *(fine(f"compare: names {name!r}", "compare results results", "1 cells in both", renamed(dataset=name, title=name))
+    *(fine(f"compare: names {name!r}", "compare results results", "1 cell in both", renamed(dataset=name, title=name))
       for name in HOSTILE),
     *(fine(f"verify: names {name!r}", "verify", "1 sound record", renamed(dataset=name, title=name, method=name))
       for name in HOSTILE),

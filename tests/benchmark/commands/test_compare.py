@@ -34,7 +34,7 @@ def test_the_command_prints_and_writes(synthetic, tmp_path: Path, capsys) -> Non
     assert run(parser.parse_args([root, "published", "--csv", str(tmp_path / "c.csv")])) == 0
     told = capsys.readouterr().out
     assert "not compared: NUS-WIDE-mini (miniature), itq: a miniature is never set against published numbers" in told
-    assert "1 cells in both" in told
+    assert "1 cell in both" in told
     assert "0.3309" in (tmp_path / "c.csv").read_text()
     with pytest.raises(UsageError, match="no results"):
         run(parser.parse_args([root, str(tmp_path / "nowhere")]))
