@@ -186,7 +186,7 @@ DAMAGED = [
       for name, change in DAMAGES.items()),
     *(fine(f"why: a record {name}", "why --datasets features:x.npz --methods lsh --bits 8 16", "lsh x 16 bits",
            damaged(change)) for name, change in DAMAGES.items()),
-    *(fine(f"compare: a record {name}", "compare results other", "cells in both", damaged(change), finished("other"))
+    *(fine(f"compare: a record {name}", "compare results other", " in both: ", damaged(change), finished("other"))
       for name, change in DAMAGES.items()),
     *(fine(f"report: a record {name}", "report", "index.html", damaged(change, only=True))
       for name, change in DAMAGES.items() if "payload" not in name),
