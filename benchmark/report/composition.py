@@ -5,6 +5,7 @@ A table or figure that cannot be made costs itself and is named on the page, wit
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -34,6 +35,8 @@ from benchmark.report.table import Table, document
 
 SUFFIXES = ("pdf", "png", "csv")
 PARALLEL_FROM = 8  # figures: fewer are drawn sooner than helpers start
+WARM_FROM = 48  # records: helpers of a report of more are started before it is known what they are to draw
+_HELPERS = min(os.cpu_count() or 1, 8)
 Made = TypeVar("Made")
 
 
@@ -67,6 +70,7 @@ def compose_report(
     looks: Mapping[str, Look] | None = None,
 ) -> tuple[list[str], dict[str, str]]:
     """Write the report; return the files written (relative) and the digest of each figure."""
+    ready = _warm_helpers() if len(records) >= WARM_FROM else iter(())
     rows, unshowable = readable_rows(records)
     frame = frame_of(rows, stale)
     looks = looks or assigned_looks({row["method"]: row["family"] for row in rows})
@@ -84,6 +88,7 @@ def compose_report(
         page.drawings[before:] = dressed(page.drawings[before:], named, looks)
         page.unnamed |= unnamed(named)
     _name_apart(page)
+    list(ready)  # what they were started for is over
     drawing = draw_changed(page.drawings, out, known)  # by helpers, while the main process goes on
     files = [*_write_tables(page.tables, out), *_write_setup(page, found, stored, out)]
     add_retrievals(retrievals, stored, page, looks)
@@ -225,11 +230,25 @@ def _drawn_in_order(todo: Sequence[Drawing], folder: Path) -> Iterator[str]:
     """What went wrong with each, in their order."""
     if len(todo) < PARALLEL_FROM:
         return (drawn(drawing, folder) for drawing in todo)
+    return _by_helpers(drawn, [(drawing, folder) for drawing in todo])
+
+
+def _by_helpers(work: Callable[..., Made], calls: Sequence[tuple[Any, ...]]) -> Iterator[Made]:
+    """What it returns, call by call; begun at once. The processes stay for the next calls."""
     from joblib import Parallel, delayed
 
-    helpers = Parallel(n_jobs=min(os.cpu_count() or 1, 8), return_as="generator")
-    found: Iterator[str] = helpers(delayed(drawn)(drawing, folder) for drawing in todo)
+    found: Iterator[Made] = Parallel(n_jobs=_HELPERS, return_as="generator")(delayed(work)(*one) for one in calls)
     return found
+
+
+def _warm_helpers() -> Iterator[None]:
+    """Half of what a figure takes is the import of what draws it, once for each process."""
+    return _by_helpers(imported_to_draw, [()] * _HELPERS)
+
+
+def imported_to_draw() -> None:
+    for name in ("matplotlib.pyplot", "pandas", "sklearn.manifold"):
+        importlib.import_module(name)
 
 
 def drawn(drawing: Drawing, folder: Path) -> str:

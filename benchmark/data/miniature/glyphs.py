@@ -32,7 +32,7 @@ def opacities() -> np.ndarray:
     low, part = position // step, position % step
     wide = padded[:, :, low] * (step - part) + padded[:, :, low + 1] * part
     tall = wide[:, low] * (step - part)[:, None] + wide[:, low + 1] * part[:, None]
-    return (tall * 255 // (16 * step * step)).astype(np.uint8)
+    return np.ascontiguousarray(tall * 255 // (16 * step * step), np.uint8)  # read flat, which must copy nothing
 
 
 @cache

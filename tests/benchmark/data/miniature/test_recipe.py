@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmark import get_dataset
@@ -36,3 +38,28 @@ def test_every_module_that_decides_an_image_or_a_label_counts(
     (tmp_path / "changed.py").write_text(Path(str(changed.__file__)).read_text() + "\nMORE = 1\n")
     monkeypatch.setattr(changed, "__file__", str(tmp_path / "changed.py"))
     assert recipe.source_hash() != before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "revision", "content"),
+    [
+        ("imagenet-mini", "be19d0d0864135c6", "92aa839514f41e9b"),
+        ("nus-mini", "ff8fcc1020fe1d56", "e9f24700b115365b"),
+        ("coco-mini", "011680d4fac2806b", "6301eabc2cc76e0b"),
+    ],
+)
+def test_a_revision_stands_for_the_same_images_and_labels_whatever_code_makes_them(
+    name: str, revision: str, content: str
+) -> None:
+    """The sums were taken of the first code that had the revision: code that is said to be alike must be."""
+    dataset, found = get_dataset(name), hashlib.sha256()
+    assert dataset.revision == revision
+    splits = dataset.load()
+    for part in (splits.train, splits.query, splits.database):
+        assert part.images is not None
+        assert part.labels is not None
+        for row in range(len(part)):
+            found.update(np.asarray(part.images[row]).tobytes())
+        found.update(np.ascontiguousarray(part.labels).tobytes())
+    assert found.hexdigest()[:16] == content
