@@ -94,14 +94,18 @@ def write_report(
 ) -> None:
     """Render the results and say where; `datasets` are those whose images may be shown, `planned` the run's cells."""
     from benchmark.execution.plan import stale_keys
+    from benchmark.execution.pruning import not_checked
     from benchmark.report import render
 
-    out, stale = args.reports / args.name, stale_keys(store, planned)
+    out, stale, notes = args.reports / args.name, stale_keys(store, planned), not_checked(store)
+    shown: dict[str, Any] = {"datasets": datasets, "only": only, "highlight": highlight, "notes": notes}
     try:
         with shown_progress():
-            page = render(store, out, force=args.force, stale=stale, datasets=datasets, only=only, highlight=highlight)
+            page = render(store, out, force=args.force, stale=stale, **shown)
     except OSError as error:
         raise UsageError(
             f"report: {out} cannot be written: {error.strerror or error}; give another --reports"
         ) from error
+    for line in notes:
+        print(line)
     print(f"report: {page}")

@@ -25,6 +25,7 @@ def render(
     datasets: Collection[Any] = (),
     only: Mapping[str, Collection[Any]] | None = None,
     highlight: Sequence[str] = (),
+    notes: Sequence[str] = (),
 ) -> Path:
     """Write the report of the records of `store` into the folder `out`; return the path of its index.html.
 
@@ -32,6 +33,7 @@ def render(
     `datasets` are those whose images may be shown; miniatures need not be among them.
     `only` keeps the records of some methods, data sets, ...: names as in `selection.FILTERS`.
     `highlight` names the methods that strips, t-SNE and retrieved images show.
+    `notes` stand at the head of the page.
     Nothing is done when records, report code and arguments are those of last time and every file is as it was
     written; of the figures only the changed ones are redrawn.
     """
@@ -45,7 +47,7 @@ def render(
     families = {str(record.cell["method"]): record.family for record in everything}  # a look is the folder's, not ours
     at_hand = {dataset.revision: dataset for dataset in datasets if not dataset.miniature}
     filters = {name: sorted(map(str, values)) for name, values in (only or {}).items()}
-    asked = [sorted(stale), sorted(at_hand), faults, filters, list(highlight), sorted(families), program()]
+    asked = [sorted(stale), sorted(at_hand), faults, filters, list(highlight), list(notes), sorted(families), program()]
     content = json.dumps([[record.as_dict() for record in records], asked], sort_keys=True, default=str)
     digest = hashlib.sha256(f"{code_digest()}{content}".encode()).hexdigest()
     before = Manifest.read(out)
@@ -66,6 +68,7 @@ def render(
         faults=faults,
         only=only,
         highlighted=highlight,
+        notes=notes,
         looks=looks,
     )
     remove_old(out, set(before.files) - set(files))

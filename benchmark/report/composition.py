@@ -67,6 +67,7 @@ def compose_report(
     faults: Mapping[str, str],
     only: Mapping[str, Collection[Any]] | None,
     highlighted: Sequence[str] = (),
+    notes: Sequence[str] = (),
     looks: Mapping[str, Look] | None = None,
 ) -> tuple[list[str], dict[str, str]]:
     """Write the report; return the files written (relative) and the digest of each figure."""
@@ -77,7 +78,7 @@ def compose_report(
     page = Page(looks=dict(looks))
     page.logged |= {record.key for record in records if record.error and store.has_log(record.key)}
     page.unshown += [(f"record {key}", reason) for key, reason in {**faults, **unshowable}.items()]
-    page.warnings += selection_words(only, records)
+    page.warnings += [*selection_words(only, records), *notes]
     stored = StoredArrays(store, records, at_hand)
     found, retrievals = sheets(frame, highlighted), list[Retrievals]()
     page.expected = 2 + sum(expected_attempts(sheet, stored) for sheet in found)  # the setup, its files and its words

@@ -78,7 +78,14 @@ def test_a_report_of_nothing_is_refused(synthetic, undrawn, tmp_path: Path, caps
     assert not (tmp_path / "reports").exists()
 
 
-def test_a_method_that_has_results_and_no_file_any_more_can_be_named(synthetic, undrawn, tmp_path: Path) -> None:
+def test_a_method_that_has_results_and_no_file_any_more_can_be_named(
+    synthetic, undrawn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And whether its code is still what it was nobody can tell, which is told."""
     synthetic.cell("long-gone", "nus-mini", 16)
+    synthetic.cell("itq", "nus-mini", 16)
     words = ["report", "--results", str(synthetic.store.root), "--reports", str(tmp_path / "reports")]
     assert main([*words, "--methods", "long-gone"]) == 0
+    told = "not checked: 1 record: method &#39;long-gone&#39; is not known here (--plugin FILE)"
+    assert told in (tmp_path / "reports/default/index.html").read_text()
+    assert told.replace("&#39;", "'") in capsys.readouterr().out
