@@ -176,7 +176,7 @@ def test_a_run_without_workers_says_what_it_waits_for(
     told = capsys.readouterr().out
     waiting = f"s: waiting; Ctrl-C stops, or start workers: dask worker {dask_processes.address}"
     assert told.count(waiting) == 2
-    assert told.count("Dask: going on with 1 workers") == 2
+    assert told.count("Dask: going on with 1 worker") == 2
     assert [record.status for record in bench.store.records()] == ["ok"] * 4
 
 

@@ -101,7 +101,7 @@ def examples(title: str) -> list[Drawing]:
     """One drawing of each kind."""
     labels: dict[str, Any] = {"xlabel": title, "ylabel": title}
     rows = pd.DataFrame({"method": "itq", "title": title, "x": [16.0, 32.0], "y": [0.1, 0.2], "std": None})
-    swept = rows.assign(dataset=title, default=[True, False], std=0.1)
+    swept = rows.assign(dataset=title, in_use=[True, False], std=0.1)
     one_panel = labels | {"log": True, "wide": False, "ticks": [title, title]}
     codes = np.random.default_rng(0).integers(0, 256, (40, 2), dtype=np.uint8)
     images = {"q": np.zeros((4, 4, 3), np.uint8)}
