@@ -243,7 +243,7 @@ def _by_helpers(work: Callable[..., Made], calls: Sequence[tuple[Any, ...]]) -> 
 
 
 def _warm_helpers() -> Iterator[None]:
-    """Half of what a figure takes is the import of what draws it, once for each process."""
+    """Each process imports what draws, once: while tables are gathered, not when the first figure waits for it."""
     return _by_helpers(imported_to_draw, [()] * _HELPERS)
 
 

@@ -113,7 +113,7 @@ def lead_interval(field: CommonField, best: str, second: str, stored: StoredArra
     if all(len(a) == len(b) == 1 for a, b in found):
         draws = [bootstrap_means(a[0] - b[0], seed=number) for number, (a, b) in enumerate(found)]
         several = field.sheet.cells.loc[field.sheet.cells["method"].isin([best, second]), "seed"].nunique() > 1
-        over = "queries, not over seeds, which differ between code lengths" if several else "queries"
+        over = "queries, not over seeds, which are not the same in all cells" if several else "queries"
         return (*interval(np.mean(draws, axis=0)), over)
     single = any(len(scores) == 1 for pair in found for scores in pair)
     over = f"queries and seeds{' (one with a single seed is taken to vary as the other)' * single}"

@@ -82,9 +82,9 @@ def test_the_interval_is_of_the_lead_where_lengths_have_different_seeds(syntheti
     said = said_of(synthetic)
     lead, low, high = (
         float(re.search(pattern, said)[1])
-        for pattern in (r"([\d.]+) above LSH", r"code lengths: ([\d.]+) to", r"to ([\d.]+)\)")
+        for pattern in (r"([\d.]+) above LSH", r"in all cells: ([\d.]+) to", r"to ([\d.]+)\)")
     )
-    assert "over queries, not over seeds, which differ between code lengths" in said
+    assert "over queries, not over seeds, which are not the same in all cells" in said
     assert (low + high) / 2 == pytest.approx(lead, abs=0.004)
 
 
