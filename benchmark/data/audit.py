@@ -18,6 +18,7 @@ from benchmark.contracts import Split, Splits
 from benchmark.data.row_identity import RowIdentity, row_keys
 from benchmark.evaluation.counting import count
 from benchmark.evaluation.metrics import chance_map, map_name
+from benchmark.wording import counted
 
 GROUPS = ("head", "middle", "tail")
 SHARES = (0.01, 0.09)  # of the classes are head and middle: 1, 9 and 90 of ImageNet's 100, as in the paper
@@ -181,29 +182,33 @@ def _judge(found: Audit, allow_overlap: bool) -> None:
         if not part.rows:
             errors.append(f"{name} is empty")
         if part.duplicates:
-            warnings.append(f"{part.duplicates:,} duplicate rows in {name}")
+            warnings.append(f"{counted(part.duplicates, 'duplicate row')} in {name}")
         if part.same_bytes:
-            warnings.append(f"{part.same_bytes:,} images of {name} have the bytes of another one, under another name")
+            warnings.append(
+                f"{counted(part.same_bytes, 'image')} of {name} with the bytes of another one, under another name"
+            )
         if part.unlabelled:
-            warnings.append(f"{part.unlabelled:,} of {part.rows:,} rows in {name} have no label")
+            warnings.append(f"{part.unlabelled:,} of {part.rows:,} rows in {name} without a label")
     if found.overlap:
         (warnings if allow_overlap else errors).append(
-            f"{found.overlap:,} of {found.parts['query'].rows:,} query rows are in the database too"
+            f"{found.overlap:,} of {found.parts['query'].rows:,} query rows also in the database"
             + ("" if allow_overlap else "; leave them out (drop_overlap=true for lists), or --allow-overlap")
         )
     elif found.same_features:
-        warnings.append(f"{found.same_features:,} query rows have the features of a database row")
+        warnings.append(f"{counted(found.same_features, 'query row')} with the features of a database row")
     if found.overlap_by_base_name:
         warnings.append(
             f"{found.overlap_by_base_name:,} of these were compared by base name only: path prefixes differ between "
             "query and database, and the files are not here to compare"
         )
     if found.same_bytes:
-        warnings.append(f"{found.same_bytes:,} query images have the bytes of a database image of another name")
+        warnings.append(
+            f"{counted(found.same_bytes, 'query image')} with the bytes of a database image of another name"
+        )
     if found.train_in_query:
-        warnings.append(f"{found.train_in_query:,} training rows are query rows too")
+        warnings.append(f"{counted(found.train_in_query, 'training row')} also among the queries")
     if found.train_outside_database:
-        warnings.append(f"{found.train_outside_database:,} training rows are outside the database")
+        warnings.append(f"{counted(found.train_outside_database, 'training row')} outside the database")
     absent = [count for count in found.parts["train"].class_counts or [] if not count]
     if absent:
         warnings.append(f"{len(absent)} of {found.classes} classes have no training row")

@@ -19,6 +19,7 @@ from benchmark.data.names import fault_of_name, shown
 from benchmark.data.option_values import MOST
 from benchmark.errors import UsageError
 from benchmark.labels import as_multi_hot, class_count, holds_class_numbers, warn_if_ambiguous
+from benchmark.wording import counted
 
 MAP_CUTOFF = 1000  # where the file does not say
 
@@ -70,7 +71,9 @@ class FeatureFile:
             finite = np.isfinite(found[part]).all(axis=1)
             if not finite.all():
                 row, rows = int(np.argmin(finite)), int((~finite).sum())
-                self.fault(name, f"row {row} holds NaN or infinity ({rows} such rows); remove or repair them")
+                self.fault(
+                    name, f"row {row} holds NaN or infinity ({counted(rows, 'such row')}); remove or repair them"
+                )
         return found
 
     def labels(self, parts: Sequence[str]) -> dict[str, np.ndarray]:

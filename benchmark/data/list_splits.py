@@ -29,6 +29,7 @@ from benchmark.data.list_files import ListFile, read_list
 from benchmark.data.names import fault_of_name
 from benchmark.data.row_identity import RowIdentity
 from benchmark.errors import UsageError
+from benchmark.wording import counted
 
 PARTS = ("train", "query", "database")
 DECODED = 256  # images between two reports
@@ -163,7 +164,7 @@ class ListSplits:
         rows, hashes = self.lists[part], self._content(part)
         paths = [path or entry for path, entry in zip(self.paths[part], rows.entries, strict=True)]
         if self.skip_broken and len(self.broken[part]):
-            notes.append(f"{len(self.broken[part]):,} rows of {part} left out: image missing or broken")
+            notes.append(f"{counted(len(self.broken[part]), 'row')} of {part} left out: image missing or broken")
             keep = np.setdiff1d(np.arange(len(rows)), self.broken[part])
             rows, paths, hashes = rows.take(keep), [paths[row] for row in keep], [hashes[row] for row in keep]
         ids = paths if self.whole_paths else [path.rpartition("/")[2] for path in paths]
@@ -185,7 +186,7 @@ def _without(database: Split, query: Split, notes: list[str]) -> Split:
     shared = RowIdentity.of(database).shared_with(RowIdentity.of(query))
     keep = np.flatnonzero(~np.asarray(shared))
     if len(keep) < len(database):
-        notes.append(f"{len(database) - len(keep):,} query rows left out of the database")
+        notes.append(f"{counted(len(database) - len(keep), 'query row')} left out of the database")
     return database.take(keep)
 
 

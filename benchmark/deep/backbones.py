@@ -10,7 +10,6 @@ Importing this module costs no torch: a plan asks it for `weights_id` only.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from benchmark.data.images import Transform
 from benchmark.data.weights import DEFAULT, check_weights, is_file, match_weights, read_weights, weights_name
 from benchmark.errors import UsageError
+from benchmark.wording import closest
 
 if TYPE_CHECKING:
     from torch import nn
@@ -130,7 +130,7 @@ def _build(name: str, weights: str | None) -> nn.Module:
     from benchmark.data.vision import torchvision
 
     if name not in _known():
-        close = difflib.get_close_matches(name, [MINI, *_known()], n=1)
+        close = closest(name, [MINI, *_known()])
         hint = f"did you mean '{close[0]}'?" if close else f"expected {MINI} or a classifier of torchvision's"
         raise UsageError(f"unknown backbone '{name}': {hint}")
     wanted = None if weights == "random" or (weights and is_file(weights)) else weights or DEFAULT

@@ -51,7 +51,8 @@ class DeepMethod:
     def __post_init__(self) -> None:
         if self.training is None:
             self.training = load_profile("quick").training
-        self.steps = self.training.steps  # of the training at hand; `fit` sets it anew, by the number of rows
+        self.steps = self.training.steps  # of the training at hand; `fit` sets both anew, by the number of rows
+        self.decay = self.training.weight_decay
         self.history: dict[str, list[Any]] = {}
         self.state: dict[str, torch.Tensor] = {}  # what the method keeps between steps, for the snapshot
         self.classifier: Any = None  # a torch module, trained and kept with the network, not part of encoding
@@ -99,7 +100,7 @@ class DeepMethod:
 
     def fit(self, train: Split) -> Self:
         """Train on the rows of `train` and what it says of them."""
-        self.steps = self.training.steps_for(len(train))
+        self.steps, self.decay = self.training.steps_for(len(train)), self.training.decay_for(len(train))
         with trainer.private_randomness(self.training, "weights", self.seed):
             assembled, rows = assembly.assemble(self, train)
             self.prepare(train)

@@ -32,6 +32,7 @@ AT_LEAST = {
     **dict.fromkeys(("weight_decay", "decay", "deviation", "checkpoint_seconds", "warmup", "epochs", "components"), 0),
 }
 BELOW_ONE = ("momentum", "warmup")  # momentum, and shares of the training
+DECAY_ROWS = 1000  # up to which Adam's weight decay is the profile's
 MOST = 10**9  # of any number: beyond it lies a slip of the keyboard
 ELSEWHERE = {"backbone": "--backbone", "weights": "--weights", "partial_weights": "--partial-weights",
              "checkpoint": "the results folder"}  # fmt: skip
@@ -54,7 +55,7 @@ class Training:
     hash_rate: float = 10.0
     bias_rate: float = 2.0  # biases learn this much faster than the weights beside them, and do not decay
     momentum: float = 0.9
-    weight_decay: float = 5e-4  # sgd: part of the gradient; adam: of the hash layer's weights, as much in any `steps`
+    weight_decay: float = 5e-4  # sgd: part of the gradient; adam: of the hash layer's weights, less with many rows
     schedule: Schedule = "stages"
     decay: float = 0.5  # stages: the learning rate is multiplied by this ...
     decay_every: int = 200  # ... after so many steps
@@ -91,6 +92,10 @@ class Training:
     def steps_for(self, rows: int) -> int:
         """The number of steps on so many training rows: at least `steps`, more where `epochs` passes need more."""
         return max(self.steps, math.ceil(self.epochs * rows / self.batch))
+
+    def decay_for(self, rows: int) -> float:
+        """Adam's weight decay on so many training rows: the profile's up to 1,000, and less in proportion to more."""
+        return self.weight_decay * min(1.0, DECAY_ROWS / rows)
 
     def identity(self) -> dict[str, Any]:
         """All that decides the result, as plain data: not where it runs, nor where its snapshots lie."""

@@ -46,6 +46,7 @@ class Trainable(Protocol):
     bits: int
     seed: int
     steps: int
+    decay: float
     scaling: Any
     training: Training
     state: dict[str, torch.Tensor]
@@ -160,10 +161,8 @@ def _optimizer(method: Trainable, network: HashNetwork) -> torch.optim.Optimizer
     if training.optimizer == "sgd":
         groups = parameter_groups(network, *rates, training.weight_decay, training.weight_decay)
         return torch.optim.SGD(groups, lr=0.0, momentum=training.momentum)
-    # A backbone that comes trained is not pulled to zero: that would unlearn it, the faster the higher the rate. The
-    # pull on the hash layer is as much in all, however many steps the rows ask for: more rows need less of it.
-    decay = method.adam_decay * training.weight_decay * training.steps / method.steps
-    groups = parameter_groups(network, *rates, decay, 0.0)
+    # A backbone that comes trained is not pulled to zero: that would unlearn it, the faster the higher the rate.
+    groups = parameter_groups(network, *rates, method.adam_decay * method.decay, 0.0)
     return torch.optim.AdamW(groups, lr=0.0, betas=(training.momentum, 0.999))
 
 

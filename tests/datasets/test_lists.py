@@ -124,7 +124,7 @@ def test_broken_images_are_left_out_on_request_and_counted(root):
     assert "images/0.png" not in splits.query.ids
     assert len(splits.query) == 5
     assert splits.query.labels.argmax(axis=1).tolist() == [1, 2, 0, 1, 2]
-    assert "1 rows of query left out: image missing or broken" in splits.notes
+    assert "1 row of query left out: image missing or broken" in splits.notes
     assert dataset.revision != whole.revision
     for split in splits.parts().values():
         for row in range(len(split)):

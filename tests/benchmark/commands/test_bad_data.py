@@ -108,7 +108,7 @@ FEATURES = [
     fine("features: queries in the database", "audit features:x.npz", "6 of 6 query rows",
          features(query_ids=list("abcdef"), database_ids=list("abcdefghijkl")), code=1),
     fine("features: one row twice", "audit features:x.npz", "1 duplicate rows", features(query_ids=list("abcdee"))),
-    fine("features: rows without a label", "audit features:x.npz", "rows in train have no label",
+    fine("features: rows without a label", "audit features:x.npz", "rows in train without a label",
          features(train_labels=np.where(ROWS == 2, -1, ROWS))),
     fine("features: a cache that keeps nothing", run(), "1 cell:", text("../cache/checked", "a file"),
          text("../cache/hashes", "a file")),
@@ -201,7 +201,7 @@ LISTS = [
     in_list("an absent picture", "b2.png", "b2.png 0\n"),
     *(bad(f"lists: an absent query, {words[0]}", words, "query.txt line 2: b2.png", lists(query="a0.png 0\nb2.png 1\n"))
       for words in (["audit", "lists:l"], run(datasets=["lists:l"]))),
-    fine("lists: an absent query left out", "audit lists:l --skip-broken", "1 rows of query left out",
+    fine("lists: an absent query left out", "audit lists:l --skip-broken", "1 row of query left out",
          lists(query="a0.png 0\nb2.png 1\n")),
     fine("lists: none of their pictures", "audit lists:l", "refused by a run: lists:", lists(),
          *(lambda place, row=row: place.path(f"l/a{row}.png").unlink() for row in range(6))),

@@ -115,7 +115,7 @@ def test_overlap_stops_before_features(root, tmp_path, capsys):
     words = ["prepare", f"lists:{tmp_path}", "--data-root", str(root)]
     assert main(words) == 1
     told = capsys.readouterr().out
-    assert "error: 10 of 10 query rows are in the database too" in told
+    assert "error: 10 of 10 query rows also in the database" in told
     assert "features" not in told
     assert main([*words, "--allow-overlap", "--backbone", "alexnet"]) == 0
 

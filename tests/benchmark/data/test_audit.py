@@ -67,11 +67,11 @@ def test_overlap_is_an_error_unless_allowed():
     found = audit(splits(one, one, one, names), 5)
     assert found.overlap == 1
     assert found.train_outside_database == 1
-    assert found.errors[0].startswith("1 of 2 query rows are in the database too")
+    assert found.errors[0].startswith("1 of 2 query rows also in the database")
     allowed = audit(splits(one, one, one, names), 5, allow_overlap=True)
     assert not allowed.errors
-    assert allowed.warnings[0] == "1 of 2 query rows are in the database too"
-    assert "1 training rows are outside the database" in allowed.warnings
+    assert allowed.warnings[0] == "1 of 2 query rows also in the database"
+    assert "1 training row outside the database" in allowed.warnings
 
 
 def test_duplicates_and_unlabelled_rows_are_warnings():
@@ -79,8 +79,8 @@ def test_duplicates_and_unlabelled_rows_are_warnings():
     names = {"train": ["a", "a", "b"], "query": ["c", "d", "e"], "database": ["a", "b", "x"]}
     found = audit(splits(rows, rows, rows, names), 5)
     assert found.parts["train"].duplicates == 1
-    assert "1 duplicate rows in train" in found.warnings
-    assert "1 of 3 rows in train have no label" in found.warnings
+    assert "1 duplicate row in train" in found.warnings
+    assert "1 of 3 rows in train without a label" in found.warnings
 
 
 def test_a_query_with_the_features_of_a_database_row_is_noticed():
@@ -91,7 +91,7 @@ def test_a_query_with_the_features_of_a_database_row_is_noticed():
     parts = {"database": Split(features=database, labels=labels), "train": Split(features=database, labels=labels)}
     found = audit(Splits(query=Split(features=query, labels=labels[:5]), **parts), 5)
     assert found.same_features == 1
-    assert "1 query rows have the features of a database row" in found.warnings
+    assert "1 query row with the features of a database row" in found.warnings
 
 
 def test_where_all_queries_are_of_classes_without_training_rows_there_are_no_groups():
@@ -163,7 +163,7 @@ def test_hashnets_coco_queries_are_inside_its_database(audits):
 def test_nus_training_rows_without_label_and_twice(audits):
     part = audits["nus"].parts["train"]
     assert (part.unlabelled, part.duplicates) == (2_203, 5)
-    assert "2,203 of 10,000 rows in train have no label" in audits["nus"].warnings
+    assert "2,203 of 10,000 rows in train without a label" in audits["nus"].warnings
     assert "5 duplicate rows in train" in audits["nus"].warnings
     assert audits["nus"].parts["query"].unlabelled == 0
     assert audits["nus"].similar_pairs == pytest.approx(0.1697, abs=5e-5)
@@ -204,7 +204,7 @@ def test_published_coco_lists_leak_under_any_data_set(shared_data, tmp_path, mon
     dataset = get_dataset(f"lists:{folder}")
     found = audit(dataset.load(), dataset.map_cutoff)
     assert found.overlap == found.overlap_by_base_name == 4_000
-    assert found.errors[0].startswith("4,000 of 4,000 query rows are in the database too")
+    assert found.errors[0].startswith("4,000 of 4,000 query rows also in the database")
     assert any("path prefixes differ" in warning for warning in found.warnings)
     assert found.train_outside_database == 10_000
     clean = get_dataset(f"lists:{folder}", drop_overlap=True).load()
@@ -232,8 +232,8 @@ def test_copies_of_queries_in_the_database_are_overlap(tmp_path):
     assert (found.overlap, found.overlap_by_base_name, found.same_bytes) == (1, 0, 1)
     assert found.train_in_query == 2
     assert found.train_outside_database == 1
-    assert "1 query images have the bytes of a database image of another name" in found.warnings
-    assert found.errors[0].startswith("1 of 2 query rows are in the database too")
+    assert "1 query image with the bytes of a database image of another name" in found.warnings
+    assert found.errors[0].startswith("1 of 2 query rows also in the database")
 
 
 def test_equal_bytes_under_two_names_are_a_warning(tmp_path):
@@ -242,4 +242,4 @@ def test_equal_bytes_under_two_names_are_a_warning(tmp_path):
     part = files(tmp_path, ["1.jpg", "2.jpg", "3.jpg", "3.jpg"])
     found = audit(Splits(part, files(tmp_path, ["4.jpg", "5.jpg"]), part), 5)
     assert (found.parts["train"].same_bytes, found.parts["train"].duplicates) == (1, 1)
-    assert "1 images of train have the bytes of another one, under another name" in found.warnings
+    assert "1 image of train with the bytes of another one, under another name" in found.warnings

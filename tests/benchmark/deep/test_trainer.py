@@ -12,8 +12,8 @@ import threadpoolctl
 import torch
 from torch import nn
 
-from benchmark import TrainingFailed, UsageError, get_method, register_method
-from benchmark.deep import Codes, PairBlock, PairwiseMethod, Training
+from benchmark import Split, TrainingFailed, UsageError, get_method, register_method
+from benchmark.deep import Codes, PairBlock, PairwiseMethod, Training, trainer
 from benchmark.deep.network import HashNetwork, hash_layer
 from benchmark.deep.trainer import set_rates, start
 from benchmark.registry import methods
@@ -158,13 +158,20 @@ def test_decay_is_of_weights_and_under_adam_of_the_hash_layer_alone(doomed: Any)
         assert [group["weight_decay"] for group in run.optimizer.param_groups] == [body, 0, head, 0]
 
 
-def test_more_steps_decay_less_each_under_adam(doomed: Any) -> None:
-    network = HashNetwork(nn.Identity(), nn.Identity(), hash_layer(4, 2, 0.01))
-    for optimizer, decays in (("adam", [3.0, 0.75]), ("sgd", [3.0, 3.0])):
-        method = doomed(2, training=Training(optimizer=optimizer, weight_decay=3.0, steps=50))
-        for method.steps, decay in zip((50, 200), decays, strict=True):
-            run = start(method, network, torch.device("cpu"))
-            assert run.optimizer.param_groups[0]["weight_decay"] == decay
+@pytest.mark.parametrize(("optimizer", "decays"), [("adam", [3.0, 3.0, 0.75]), ("sgd", [3.0, 3.0, 3.0])])
+def test_more_rows_need_less_decay_under_adam(optimizer: Any, decays: list[float], monkeypatch: Any) -> None:
+    seen: list[float] = []
+
+    def watched(method: Any, network: Any, rows: Any) -> dict[str, list[Any]]:
+        seen.append(start(method, network, torch.device("cpu")).optimizer.param_groups[0]["weight_decay"])
+        return {}
+
+    monkeypatch.setattr(trainer, "train", watched)
+    method = get_method("dph")(2, training=Training(train="hash", optimizer=optimizer, weight_decay=3.0))
+    for rows in (40, 1000, 4000):
+        labels = np.eye(2, dtype=np.uint8)[np.arange(rows) % 2]
+        method.fit(Split(features=np.ones((rows, 3), np.float32), labels=labels))
+    assert seen == decays
 
 
 def test_a_step_of_adam_does_not_depend_on_the_scale_of_the_loss(clusters: Any) -> None:
