@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmark.cards.card import card
 from benchmark.errors import UsageError
+from benchmark.execution.plan import unchecked
 from benchmark.execution.record import CODES_ONLY, Record
 from benchmark.execution.store import Store
 from benchmark.program import program
@@ -120,6 +121,7 @@ def _row(cells: pd.DataFrame, records: Mapping[str, Record], places: Mapping[str
         "radius": None if radius is None or radius.isna().any() else float(radius.mean()),
         "seeds": sorted(int(seed) for seed in cells["seed"]),
         "doubts": clean("; ".join({text for text in cells["doubts"] if text}), LONGEST_REASON),
+        "unchecked": clean("; ".join(sorted({unchecked(one) for one in own} - {""})), LONGEST_REASON),
         "merged": any("merged" in one.provenance for one in own),
         "made": sorted(made - {0}),
         "keys": [key[:12] for key in cells["key"]],

@@ -89,6 +89,15 @@ def test_what_does_not_count_is_in_no_row_and_is_told(synthetic: Synthetic, tmp_
     assert 'href="#card-dph"' not in page
 
 
+def test_a_row_of_an_absent_plugin_is_marked_as_not_checked(synthetic: Synthetic, tmp_path: Path) -> None:
+    synthetic.cell("dph", "nus-mini", 16)
+    synthetic.cell("gone", "nus-mini", 16)
+    found = {row["method"]: row["unchecked"] for row in rows_of(synthetic)}
+    assert found == {"dph": "", "gone": "method 'gone' is not known here (--plugin FILE)"}
+    page = write_leaderboard(synthetic.store, tmp_path / "out").read_text()
+    assert page.count(">not checked</span>") == 1
+
+
 def test_no_results_make_a_page_too(synthetic: Synthetic, tmp_path: Path) -> None:
     assert "No results yet" in write_leaderboard(synthetic.store, tmp_path / "out").read_text()
 
