@@ -6,7 +6,7 @@ order of the database, the same for every method.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -140,14 +140,18 @@ def _decode(images: Any, rows: list[int]) -> Pictures:
     from PIL import Image
 
     decoded = {}
-    for row in rows:
-        image = np.asarray(images[row])
+    for row, image in zip(rows, _few(images, rows), strict=True):
         if max(image.shape[:2]) > THUMBNAIL:
             small = Image.fromarray(image)
             small.thumbnail((THUMBNAIL, THUMBNAIL))
             image = np.asarray(small)
         decoded[row] = image
     return decoded
+
+
+def _few(images: Any, rows: list[int]) -> Iterable[np.ndarray]:
+    """Images of these rows: at once where the data set can make them without their neighbours."""
+    return images.few(rows) if hasattr(images, "few") else (np.asarray(images[row]) for row in rows)
 
 
 def retrieval_figure(shown: Gallery, stem: str) -> Drawing | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from benchmark.data.miniature.glyphs import SIDE, opacities
-from benchmark.data.miniature.scenes import CANVAS, COLOURLESS, Scenes
+from benchmark.data.miniature.scenes import CANVAS, COLOURLESS, Rows, Scenes
 from benchmark.seeds import generator
 
 CHUNK = 256  # rows rendered at a time; part of the recipe, for each chunk draws its own noise
@@ -34,20 +35,31 @@ class Canvases:
             self._chunks[start].setflags(write=False)
         return self._chunks[start][index - start]
 
+    def few(self, rows: Sequence[int]) -> np.ndarray:
+        """(len(rows), 32, 32, 3) uint8: these alone, when most of their chunks would be painted for nothing."""
+        found = np.empty((len(rows), CANVAS, CANVAS, 3), np.uint8)
+        wanted = np.asarray(rows, np.int64)
+        for start in np.unique(wanted - wanted % CHUNK).tolist():
+            places = np.flatnonzero(wanted // CHUNK == start // CHUNK)
+            found[places] = _render_chunk(self._scenes, start, self._seed, wanted[places] - start)
+        return found
+
 
 def paint_scenes(scenes: Scenes, *seed: object) -> np.ndarray:
     """(n, 32, 32, 3) uint8, all of them; `seed` names the noise."""
     return np.concatenate([_render_chunk(scenes, start, seed) for start in range(0, len(scenes), CHUNK)])
 
 
-def _render_chunk(scenes: Scenes, start: int, seed: tuple[object, ...]) -> np.ndarray:
-    part = scenes.rows(start, start + CHUNK)
+def _render_chunk(scenes: Scenes, start: int, seed: tuple[object, ...], only: Rows = slice(None)) -> np.ndarray:
+    """The chunk that begins at this row, or `only` some rows of it: the noise is drawn for all of them."""
+    chunk = scenes.rows(slice(start, start + CHUNK))
+    part = chunk.rows(only)
     canvas = _background(part)
     for slot in reversed(range(part.glyph.shape[1])):  # scrambled glyphs come last, and so lie behind
         _paint(canvas, part, slot)
     rng = generator("miniature", "noise", *seed, start)
     for _ in range(2):
-        canvas += rng.integers(-NOISE, NOISE + 1, canvas.shape, dtype=np.int8)
+        canvas += rng.integers(-NOISE, NOISE + 1, (len(chunk), *canvas.shape[1:]), dtype=np.int8)[only]
     return np.clip(canvas, 0, 255).astype(np.uint8)
 
 

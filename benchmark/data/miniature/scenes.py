@@ -44,6 +44,9 @@ class Variation:
     distractors: int = 2  # scrambled glyphs at most
 
 
+Rows = slice | np.ndarray
+
+
 @dataclass(frozen=True)
 class Scenes:
     """n canvases with s slots; `glyph` is -1 in an empty slot."""
@@ -63,8 +66,8 @@ class Scenes:
     def __len__(self) -> int:
         return len(self.glyph)
 
-    def rows(self, start: int, stop: int) -> Scenes:
-        return Scenes(**{name: value[start:stop] for name, value in vars(self).items()})
+    def rows(self, which: Rows) -> Scenes:
+        return Scenes(**{name: value[which] for name, value in vars(self).items()})
 
 
 def draw_scenes(

@@ -68,6 +68,14 @@ def test_an_image_asked_for_alone_is_the_one_of_the_whole() -> None:
         canvases[0][0, 0] = 0
 
 
+def test_a_few_images_are_those_of_the_whole() -> None:
+    """Out of order, twice, from the last chunk, which is short, and none at all."""
+    drawn = some_scenes(pixels.CHUNK + 3)
+    canvases, whole = pixels.Canvases(drawn, "a name"), pixels.paint_scenes(drawn, "a name")
+    for rows in ([pixels.CHUNK + 2, 7, 0, 7, pixels.CHUNK], [pixels.CHUNK - 1], []):
+        assert np.array_equal(canvases.few(rows), whole[np.array(rows, int)])
+
+
 def test_the_name_decides_the_noise_and_nothing_but_the_noise() -> None:
     drawn = some_scenes(40)
     one, two = (pixels.paint_scenes(drawn, name).astype(int) for name in ("a", "b"))

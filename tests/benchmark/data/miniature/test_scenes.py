@@ -68,6 +68,6 @@ def test_glyphs_come_from_the_pool_that_was_named(drawn: scenes.Scenes) -> None:
 
 
 def test_rows_are_a_part_of_every_array(drawn: scenes.Scenes) -> None:
-    part = drawn.rows(3, 9)
+    part = drawn.rows(slice(3, 9))
     assert len(part) == 6
     assert all(np.array_equal(value, vars(drawn)[name][3:9]) for name, value in vars(part).items())
