@@ -284,7 +284,7 @@ def _watch(kept: _Kept, limits: Limits, log: Path, stop: Flag | None, told: Told
         if message is not None and message[0] != "progress":
             return _ending(*message)
         if message is None and (death := kept.death()):
-            return death
+            return _last_message(kept) or death
         if message is not None or now - heard > ALIVE_SECONDS:
             step, heard = message[1:] if message else step, now
             if told is not None:
@@ -297,6 +297,14 @@ def _watch(kept: _Kept, limits: Limits, log: Path, stop: Flag | None, told: Told
             text = f"held {used >> 20} MiB, the limit is {limits.memory >> 20} MiB"
             return Ending(status="oom", kind="memory", message=text)
         _free_beginning(log)
+
+
+def _last_message(kept: _Kept) -> Ending | None:
+    """What the task had sent, where it ended between our look for a message and our look for its death."""
+    while (message := kept.message()) is not None:
+        if message[0] != "progress":
+            return _ending(*message)
+    return None
 
 
 def _opened(content: bytes) -> tuple[Any, ...]:

@@ -15,6 +15,7 @@ import pytest
 
 from benchmark.commands.main import main
 from benchmark.execution import processes
+from benchmark.execution import supervise as supervision
 from benchmark.execution.processes import sweep_strays
 from benchmark.execution.supervise import (
     LOG_LIMIT,
@@ -400,6 +401,28 @@ def test_a_process_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatc
     ending = supervise(abs, -1, NO_LIMITS)
     assert (ending.status, ending.kind) == ("failed", "crash")
     assert "no process could be started (BlockingIOError: [Errno 11] Resource temporarily" in ending.message
+
+
+def test_a_result_sent_just_before_the_end_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a task may send its value and end between our look for a message and that for its death."""
+    looks, look = [], supervision._Kept.message
+
+    def late(kept: Any) -> Any:
+        looks.append(kept)
+        if len(looks) > 1:
+            return look(kept)
+        kept.process.join(30)
+        return None
+
+    monkeypatch.setattr(supervision._Kept, "message", late)
+    assert supervise(_told_twice, 7, NO_LIMITS) == Ending(7)
+    assert len(looks) > 1
+
+
+def _told_twice(value: int) -> int:
+    supervision.tell_runner("one step")
+    supervision.tell_runner("another step")
+    return value
 
 
 def test_many_at_once_from_threads() -> None:
