@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"{arguments.size_words(one.bytes):>11}  {one.what}")
     if len(chosen) > SHOWN:
         print(f"             and {len(chosen) - SHOWN} more")
-    for line in not_checked(store) if "stale" in kinds else []:
+    for line in not_checked(store.records()) if "stale" in kinds else []:
         print(line)
     total = f"{counted(len(chosen), 'thing')}, {arguments.size_words(sum(one.bytes for one in chosen))}"
     if not args.yes:

@@ -67,12 +67,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _write_leaderboard(args: argparse.Namespace, store: Any) -> int:
     from benchmark.execution.places import check_writable
-    from benchmark.execution.plan import stale_keys
+    from benchmark.execution.plan import stale_keys, unchecked
     from benchmark.report.leaderboard import write_leaderboard
+    from benchmark.report.selection import read_records
 
     out = args.reports / args.name
     check_writable("--reports", out, "folder")
-    print(f"leaderboard: {write_leaderboard(store, out, stale_keys(store))}")
+    told = {record.key: unchecked(record) for record in read_records(store)[0]}
+    print(f"leaderboard: {write_leaderboard(store, out, stale_keys(store), told)}")
     return 0
 
 
@@ -96,8 +98,10 @@ def write_report(
     from benchmark.execution.plan import stale_keys
     from benchmark.execution.pruning import not_checked
     from benchmark.report import render
+    from benchmark.report.selection import read_records, selected
 
-    out, stale, notes = args.reports / args.name, stale_keys(store, planned), not_checked(store)
+    out, stale = args.reports / args.name, stale_keys(store, planned)
+    notes = not_checked(selected(read_records(store)[0], only or {}))  # of what is shown, as all else on the page
     shown: dict[str, Any] = {"datasets": datasets, "only": only, "highlight": highlight, "notes": notes}
     try:
         with shown_progress():

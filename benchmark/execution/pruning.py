@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from benchmark.data.cache_size import (
 )
 from benchmark.execution.cell_names import label_of
 from benchmark.execution.plan import stale_keys, unchecked
-from benchmark.execution.record import GOOD
+from benchmark.execution.record import GOOD, Record
 from benchmark.execution.store import Store, StoredCell, tune_store
 from benchmark.wording import counted
 
@@ -61,9 +61,9 @@ def droppable(store: Store, kinds: Collection[str], cache: Path | None = None) -
     return sorted(found, key=lambda one: one.modified)
 
 
-def not_checked(store: Store) -> list[str]:
-    """Records of which nobody can tell here whether they are stale, and why, in lines."""
-    reasons = Counter(unchecked(record) for record in store.records())
+def not_checked(records: Iterable[Record]) -> list[str]:
+    """Those of which nobody can tell here whether they are stale, and why, in lines."""
+    reasons = Counter(unchecked(record) for record in records)
     return [f"not checked: {counted(number, 'record')}: {why}" for why, number in reasons.items() if why]
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from benchmark.cards.card import card
 from benchmark.errors import UsageError
-from benchmark.execution.plan import unchecked
 from benchmark.execution.record import CODES_ONLY, Record
 from benchmark.execution.store import Store
 from benchmark.program import program
@@ -41,14 +40,17 @@ NEEDS = {"nothing": "no labels", "similarity": "pairs", "triplets": "triplets", 
 SETTINGS = {"defaults": "not tuned", "shipped": "tuned (shipped)", "tuned": "tuned here", CODES_ONLY: CODES_ONLY}
 
 
-def write_leaderboard(store: Store, out: Path, stale: Collection[str] = ()) -> Path:
-    """Write the page into the folder `out`; `stale` names keys of records that do not count."""
+def write_leaderboard(
+    store: Store, out: Path, stale: Collection[str] = (), unchecked: Mapping[str, str] | None = None
+) -> Path:
+    """Write the page into the folder `out`; `stale` names keys of records that do not count, `unchecked` those of which
+    nobody can tell, with the reason."""
     records, faults = read_records(store)
     rows, unshowable = readable_rows(records)
     frame = frame_of(rows, stale)
     known = {record.key: record for record in records}
     made = origins([record for record in records if record.key not in unshowable])
-    found = leaderboard_rows(frame, known, made)
+    found = leaderboard_rows(frame, known, made, unchecked or {})
     left = [f"{len(faults) + len(unshowable)} that cannot be read", f"{_count(frame, 'stale')} stale"]
     left.append(f"{len(frame) - _count(frame, 'ok') - _count(frame, 'stale')} without a score")
     page = _template().render(
@@ -85,7 +87,10 @@ def _count(frame: pd.DataFrame, status: str) -> int:
 
 
 def leaderboard_rows(
-    frame: pd.DataFrame, records: Mapping[str, Record], made: Sequence[Mapping[str, Any]] = ()
+    frame: pd.DataFrame,
+    records: Mapping[str, Record],
+    made: Sequence[Mapping[str, Any]] = (),
+    unchecked: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]]:
     """One row for each thing that was run, seeds together, the highest MAP of each data set and length first."""
     if frame.empty:
@@ -93,12 +98,15 @@ def leaderboard_rows(
     good = frame[frame["current"] & (frame["status"] == "ok")]
     places = {repr(one["made"]): number for number, one in enumerate(made, 1)}
     slot = [*(name for name in SLOT if name != "seed"), "settings", "tuned"]
-    rows = [_row(cells, records, places) for _, cells in good.groupby(slot, dropna=False, sort=False)]
+    told = {key: why for key, why in (unchecked or {}).items() if why}
+    rows = [_row(cells, records, places, told) for _, cells in good.groupby(slot, dropna=False, sort=False)]
     order = {label: place for place, label in enumerate(dict.fromkeys(good["dataset_label"]))}
     return sorted(rows, key=lambda row: (order[row["dataset"]], -row["bits"], -row["map"], row["method"]))
 
 
-def _row(cells: pd.DataFrame, records: Mapping[str, Record], places: Mapping[str, int]) -> dict[str, Any]:
+def _row(
+    cells: pd.DataFrame, records: Mapping[str, Record], places: Mapping[str, int], unchecked: Mapping[str, str]
+) -> dict[str, Any]:
     first, own = cells.iloc[0], [records[key] for key in cells["key"]]
     spread = float(cells["map"].std(ddof=1)) if len(cells) > 1 else None
     made = {places.get(repr({name: v for name, v in one.provenance.items() if name != "ended"}), 0) for one in own}
@@ -121,7 +129,9 @@ def _row(cells: pd.DataFrame, records: Mapping[str, Record], places: Mapping[str
         "radius": None if radius is None or radius.isna().any() else float(radius.mean()),
         "seeds": sorted(int(seed) for seed in cells["seed"]),
         "doubts": clean("; ".join({text for text in cells["doubts"] if text}), LONGEST_REASON),
-        "unchecked": clean("; ".join(sorted({unchecked(one) for one in own} - {""})), LONGEST_REASON),
+        "unchecked": clean(
+            "; ".join(sorted({unchecked[key] for key in cells["key"] if key in unchecked})), LONGEST_REASON
+        ),
         "merged": any("merged" in one.provenance for one in own),
         "made": sorted(made - {0}),
         "keys": [key[:12] for key in cells["key"]],

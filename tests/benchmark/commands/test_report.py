@@ -89,3 +89,18 @@ def test_a_method_that_has_results_and_no_file_any_more_can_be_named(
     told = "not checked: 1 record: method &#39;long-gone&#39; is not known here (--plugin FILE)"
     assert told in (tmp_path / "reports/default/index.html").read_text()
     assert told.replace("&#39;", "'") in capsys.readouterr().out
+
+
+def test_what_is_not_checked_is_told_of_what_is_shown(synthetic, undrawn, tmp_path: Path, capsys) -> None:
+    """A report of one method warned of records of another that it did not show."""
+    synthetic.cell("itq", "nus-mini", 16)
+    synthetic.cell("gone", "nus-mini", 16)
+    words = ["report", "--results", str(synthetic.store.root), "--reports", str(tmp_path / "reports")]
+    told = "not checked: 1 record: method 'gone' is not known here"
+    page = tmp_path / "reports/default/index.html"
+    assert main(words) == 0
+    assert told in capsys.readouterr().out
+    assert "not checked: 1 record" in page.read_text()
+    assert main([*words, "--methods", "itq"]) == 0
+    assert "not checked" not in capsys.readouterr().out
+    assert "not checked" not in page.read_text()

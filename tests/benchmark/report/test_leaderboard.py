@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from benchmark.commands.main import main
-from benchmark.execution.plan import stale_keys
+from benchmark.execution.plan import stale_keys, unchecked
 from benchmark.program import program
 from benchmark.registry import load_plugin
 from benchmark.report.leaderboard import leaderboard_rows, write_leaderboard
@@ -23,9 +23,11 @@ from benchmark.report.sheets import defaults, sheets
 from tests.benchmark.conftest import Synthetic
 
 
-def rows_of(synthetic: Synthetic, stale: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+def rows_of(
+    synthetic: Synthetic, stale: tuple[str, ...] = (), told: dict[str, str] | None = None
+) -> list[dict[str, Any]]:
     records = {record.key: record for record in synthetic.store.records()}
-    return leaderboard_rows(record_frame(list(records.values()), stale), records)
+    return leaderboard_rows(record_frame(list(records.values()), stale), records, unchecked=told)
 
 
 def words_of(row: dict[str, Any]) -> list[str]:
@@ -92,9 +94,10 @@ def test_what_does_not_count_is_in_no_row_and_is_told(synthetic: Synthetic, tmp_
 def test_a_row_of_an_absent_plugin_is_marked_as_not_checked(synthetic: Synthetic, tmp_path: Path) -> None:
     synthetic.cell("dph", "nus-mini", 16)
     synthetic.cell("gone", "nus-mini", 16)
-    found = {row["method"]: row["unchecked"] for row in rows_of(synthetic)}
+    told = {record.key: unchecked(record) for record in synthetic.store.records()}
+    found = {row["method"]: row["unchecked"] for row in rows_of(synthetic, told=told)}
     assert found == {"dph": "", "gone": "method 'gone' is not known here (--plugin FILE)"}
-    page = write_leaderboard(synthetic.store, tmp_path / "out").read_text()
+    page = write_leaderboard(synthetic.store, tmp_path / "out", unchecked=told).read_text()
     assert page.count(">not checked</span>") == 1
 
 
