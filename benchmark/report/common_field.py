@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmark.report.sheets import DatasetColumn, Sheet, competitors, methods, scored
+from benchmark.report.sheets import DatasetColumn, Sheet, competitors, controls, methods, scored
 from benchmark.wording import listed, some_listed
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ class Absent:
     of: int
 
     @property
-    def words(self) -> str:
+    def why(self) -> str:
         reasons = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in self.lacking.items())
-        return f"{self.title} (no score in {sum(self.lacking.values())} of {self.of} cells: {reasons})"
+        return f"no score in {sum(self.lacking.values())} of {self.of} cells: {reasons}"
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,12 @@ class LeftOut:
     lacking: list[str]
 
     @property
-    def words(self) -> str:
-        return f"{self.label} at {self.bits} bits (no score of {some_listed(self.lacking)})"
+    def place(self) -> str:
+        return f"{self.label} at {self.bits} bits"
+
+    @property
+    def why(self) -> str:
+        return f"no score of {some_listed(self.lacking)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +65,7 @@ class CommonField:
     absent: list[Absent]
     left_out: list[LeftOut]
     fewer_seeds: list[str]  # titles of compared methods that lack seeds which others have
+    controls: list[str]  # titles of those that have scores, and are never compared
 
     @property
     def complete(self) -> bool:
@@ -81,6 +86,7 @@ class CommonField:
 
 def common_field(sheet: Sheet) -> CommonField:
     """The largest shared block, found by dropping the emptiest method or column until none has a gap."""
+    yardsticks = [title for _, title in controls(scored(sheet.cells))]
     sheet = replace(sheet, cells=competitors(sheet.cells))
     good = scored(sheet.cells)
     names = methods(sheet.cells)
@@ -96,7 +102,8 @@ def common_field(sheet: Sheet) -> CommonField:
     block = sheet.only(sheet.cells.index.isin(good.index[inside]))
     absent = [_absent(sheet, name, chosen or columns) for name in names if name not in compared]
     left_out = [_left_out(column, compared, have) for column in columns if column not in chosen]
-    return CommonField(block, compared, block.datasets(), chosen, absent, left_out, fewer_seeds(block.cells))
+    fewer = fewer_seeds(block.cells)
+    return CommonField(block, compared, block.datasets(), chosen, absent, left_out, fewer, yardsticks)
 
 
 def _left_out(column: tuple[str, int], compared: Sequence[tuple[str, str]], have: Collection[Any]) -> LeftOut:
@@ -145,14 +152,33 @@ def fewer_seeds(cells: pd.DataFrame) -> list[str]:
     return [title for name, title in methods(cells) if name in lacking]
 
 
+def uneven_seeds(field: CommonField) -> list[str]:
+    """Titles of methods that on some data set have other seeds at one length than at another: no spread over seeds can
+    be had of their means over lengths."""
+    seeds = field.sheet.cells.groupby(["method", "dataset_label", "bits"])["seed"].agg(frozenset)
+    kinds = seeds.groupby(level=["method", "dataset_label"]).nunique()
+    uneven = set(kinds[kinds > 1].index.get_level_values("method"))
+    return [title for name, title in field.methods if name in uneven]
+
+
 def left_out_words(field: CommonField) -> str:
-    """Who and what is not compared, in sentences; empty where all is."""
+    """Who and what is not compared, all by name, in sentences; empty where all is compared."""
     said = []
     if field.absent:
-        said.append(f"Not compared, for want of scores: {some_listed([one.words for one in field.absent])}.")
+        named = _by_reason([(one.title, one.why) for one in field.absent])
+        said.append(f"Not compared, for want of scores: {named}.")
     if field.left_out:
-        total, named = len(field.left_out) + len(field.columns), some_listed([one.words for one in field.left_out])
+        total, named = len(field.left_out) + len(field.columns), _by_reason([(o.place, o.why) for o in field.left_out])
         said.append(f"Of {total} columns (data set and code length) {len(field.left_out)} left out: {named}.")
     if field.fewer_seeds:
         said.append(f"Over fewer seeds than others in some cells: {listed(field.fewer_seeds)}.")
-    return " ".join([*said, *([field.sheet.variant_words] if field.sheet.variant_words else [])])
+    said += [field.sheet.elsewhere_words] if field.sheet.elsewhere_words else []
+    return " ".join([*said, *([f"Controls, never compared: {listed(field.controls)}."] if field.controls else [])])
+
+
+def _by_reason(left: Sequence[tuple[str, str]]) -> str:
+    """Names with why they are left out, those of one reason together: of thirty, each is named."""
+    groups: dict[str, list[str]] = {}
+    for name, why in left:
+        groups.setdefault(why, []).append(name)
+    return "; ".join(f"{listed(names)} ({'each with ' * (len(names) > 1)}{why})" for why, names in groups.items())

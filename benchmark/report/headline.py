@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmark.evaluation.statistics import bootstrap_means, interval, mean_difference, seeded_difference
-from benchmark.report.common_field import CommonField, common_field, left_out_words
+from benchmark.report.common_field import CommonField, common_field, left_out_words, uneven_seeds
 from benchmark.report.sheets import Sheet, controls, map_at, methods, scored
 from benchmark.report.stored_arrays import StoredArrays
 from benchmark.wording import counted, listed
@@ -30,7 +30,7 @@ def headline_words(sheet: Sheet, stored: StoredArrays) -> str:
     means = {name: mean_map(field, name) for name, _ in field.methods}
     order = sorted(means, key=lambda method: -means[method])
     said = _lead_sentence(field, means, order, stored) if len(order) > 1 else _alone(field, means[order[0]])
-    rest = (left_out_words(field), _variants_ahead(field, means[order[0]]), _unknown(sheet, field, order[0]))
+    rest = (left_out_words(field), _variants_ahead(field, order[0], means[order[0]]), _unknown(sheet, field, order[0]))
     return " ".join(part for part in (said, *rest) if part)
 
 
@@ -45,7 +45,7 @@ def _mean_over(cells: pd.DataFrame) -> float:
     return float(by_bits.groupby("dataset_label").mean().mean())
 
 
-def _variants_ahead(field: CommonField, best: float) -> str:
+def _variants_ahead(field: CommonField, leader: str, best: float) -> str:
     """Variants that score above the method of highest mean, where they have all cells that were compared."""
     cells = scored(field.sheet.variants) if field.sheet.variants is not None else field.sheet.cells.iloc[:0]
     ahead = []
@@ -55,12 +55,13 @@ def _variants_ahead(field: CommonField, best: float) -> str:
         inside = own[[place in field.columns for place in zip(own["dataset_label"], own["bits"].tolist(), strict=True)]]
         if places >= set(field.columns) and _printed(_mean_over(inside)) > _printed(best):
             ahead.append(f"{title} ({_mean_over(inside):.3f})")
-    return f"Of the variants, {listed(ahead)} score{'s' * (len(ahead) == 1)} above it there." if ahead else ""
+    verb = "scores" if len(ahead) == 1 else "score"
+    return f"Of the variants, {listed(ahead)} {verb} above {dict(field.methods)[leader]} there." if ahead else ""
 
 
 def _alone(field: CommonField, mean: float) -> str:
-    (_, title), words = field.methods[0], field.sheet.words
-    said = f"{title} reaches a mean {map_at(field.sheet.cells)} of {mean:.3f} on {field.where()} ({words})"
+    title, score = field.methods[0][1], map_at(field.sheet.cells)
+    said = f"{title} reaches a mean {score} of {mean:.3f} on {field.where()} ({_made_by(field)})"
     return f"{said}; there is nothing to compare it with."
 
 
@@ -69,7 +70,7 @@ def _lead_sentence(field: CommonField, means: dict[str, float], order: list[str]
     lead, score = means[best] - means[second], map_at(field.sheet.cells)
     # Only a field without gaps has a winner; otherwise the sentence speaks of those compared.
     whom = f"the {len(order)} methods" if field.complete else f"the {len(order)} methods compared"
-    where = f"On {field.where()} ({field.sheet.words})"
+    where = f"On {field.where()} ({_made_by(field)})"
     first = [titles[name] for name in order if _printed(means[name]) == _printed(means[best])]
     if len(first) > 1:
         return f"{where}, {listed(first)} share the highest mean {score} of {whom}, to three digits: {means[best]:.3f}."
@@ -85,6 +86,12 @@ def _lead_sentence(field: CommonField, means: dict[str, float], order: list[str]
     return f"{text} (95 % interval of the lead over {over}{alone}: {low:.3f} to {high:.3f}{doubt})."
 
 
+def _made_by(field: CommonField) -> str:
+    """Profile, backbone and seeds of what is averaged."""
+    seeds = sorted(field.sheet.cells["seed"].unique())
+    return f"{field.sheet.words}, {'seeds' if len(seeds) > 1 else 'seed'} {listed(seeds)}"
+
+
 def _unknown(sheet: Sheet, field: CommonField, best: str) -> str:
     """What cannot be said about those left out, and which of them lead where they have scores."""
     if not field.absent:
@@ -98,7 +105,8 @@ def _unknown(sheet: Sheet, field: CommonField, best: str) -> str:
             if len(both) and both[one.method].mean() > both[best].mean():
                 ahead.append(f"{one.title} ({counted(len(both), 'cell')})")
     said = f"Whether a method left out would lead is not known{';' if ahead else '.'}"
-    return f"{said} where they share cells, {listed(ahead)} scores above {titles[best]}." if ahead else said
+    verb = "scores" if len(ahead) == 1 else "score"
+    return f"{said} where they share cells, {listed(ahead)} {verb} above {titles[best]}." if ahead else said
 
 
 def lead_interval(field: CommonField, best: str, second: str, stored: StoredArrays) -> tuple[float, float, str]:
@@ -116,5 +124,7 @@ def lead_interval(field: CommonField, best: str, second: str, stored: StoredArra
         over = "queries, not over seeds, which are not the same in all cells" if several else "queries"
         return (*interval(np.mean(draws, axis=0)), over)
     single = any(len(scores) == 1 for pair in found for scores in pair)
-    over = f"queries and seeds{' (one with a single seed is taken to vary as the other)' * single}"
+    uneven = set(uneven_seeds(field)) & {dict(field.methods)[best], dict(field.methods)[second]}
+    why = "whose seeds are not the same in all cells" if uneven else "with a single seed"
+    over = f"queries and seeds{f' (one {why} is taken to vary as the other)' * single}"
     return (*mean_difference([seeded_difference(a, b) for a, b in found]).interval(), over)

@@ -16,12 +16,13 @@ from benchmark.evaluation.statistics import (
     paired_tests,
     ranks,
 )
-from benchmark.report.common_field import CommonField, common_field, left_out_words
+from benchmark.report.common_field import CommonField, common_field, left_out_words, uneven_seeds
 from benchmark.report.drawing import Drawing
 from benchmark.report.score_tables import SURE, TESTED, caption
 from benchmark.report.sheets import DatasetColumn, Sheet, map_at
 from benchmark.report.stored_arrays import StoredArrays
 from benchmark.report.table import DASH, Column, Entry, Table, number, text
+from benchmark.wording import listed
 
 TESTS_KIND = "Ranks and tests"
 FEWEST = 3  # methods: two have no ranks worth a table
@@ -85,8 +86,7 @@ def rank_table(field: CommonField, tests: Sequence[PairTest], *, name: str) -> T
 def _note(field: CommonField, by_set: np.ndarray) -> str:
     """What is ranked over what, and how sure it is; only what is true of this field."""
     sets = len(field.datasets)
-    whom = f"the {len(field.methods)} methods{'' if field.complete else ' that have every one of these cells'}"
-    said = f"Ranks by {map_at(field.sheet.cells)}, 1 the best, of {whom} on {field.where()}."
+    said = f"{_ranked(field)}."
     if sets > 1:
         p, gap = friedman(-by_set), critical_difference(len(field.methods), sets)
         tested = "" if math.isnan(p) else f"; Friedman p = {p:.3g}"
@@ -97,10 +97,25 @@ def _note(field: CommonField, by_set: np.ndarray) -> str:
     return f"{said} Sure: p < {SURE}, {_corrected(field)}."
 
 
+def _ranked(field: CommonField) -> str:
+    """Whose ranks, on what, and what is averaged, in this order."""
+    whom = f"the {len(field.methods)} methods{'' if field.complete else ' that have every one of these cells'}"
+    means = " (mean over seeds)" if field.sheet.cells["seed"].nunique() > 1 else ""
+    averaged = ["code lengths"] * _several_lengths(field) + ["data sets"] * (len(field.datasets) > 1)
+    over = f", averaged over {' and then over '.join(averaged)}" if averaged else ""
+    return f"Ranks by {map_at(field.sheet.cells)}{means}, 1 the best{over}, of {whom} on {field.where()}"
+
+
+def _several_lengths(field: CommonField) -> bool:
+    return len(field.columns) > len(field.datasets)
+
+
 def _corrected(field: CommonField) -> str:
     over = "all pairs and data sets" if len(field.datasets) > 1 else "all pairs"
-    lengths = "; AP is averaged over code lengths" if len(field.columns) > len(field.datasets) else ""
-    return f"Holm-corrected over {over}: {TESTED}{lengths}"
+    lengths = "; AP is averaged over code lengths" if _several_lengths(field) else ""
+    uneven = listed(uneven_seeds(field))
+    as_one = f"; of {uneven}, whose seeds are not the same at all lengths, their mean counts as one seed"
+    return f"Holm-corrected over {over}: {TESTED}{lengths}{as_one if uneven else ''}"
 
 
 def pair_table(field: CommonField, dataset: DatasetColumn, tests: Sequence[PairTest]) -> Table:
@@ -186,5 +201,11 @@ def rank_figure(sheet: Sheet) -> list[Drawing]:
     absent = f" ({len(field.absent)} left out)" if field.absent else ""
     kind = " (miniatures)" if sheet.miniature else ""
     title = sheet.titled(f"Mean ranks of {count} methods{absent} over {sets} data sets{kind}")
-    alt = f"{title}; bars join methods within the critical difference {gap:.2f}. {left_out_words(field)}".strip()
-    return [Drawing(f"cd-{sheet.slug}", "critical", title, alt, data, {"groups": groups, "gap": gap})]
+    bars = (
+        f"bars join methods within Nemenyi's critical difference {gap:.2f} (95 %)"
+        if groups
+        else (f"no two methods lie within Nemenyi's critical difference {gap:.2f} (95 %)")
+    )
+    note = f"{_ranked(field)}; {bars}. {left_out_words(field)}".strip()
+    options = {"groups": groups, "gap": gap}
+    return [Drawing(f"cd-{sheet.slug}", "critical", title, f"{title}. {note}", data, options, note)]

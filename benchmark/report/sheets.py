@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LONGEST_SETTING = 40  # letters of parameters behind a title
+BY_HAND_ONLY = "run only with parameters given by hand"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,7 @@ class Sheet:
     heading: str = ""  # for titles; empty where the report has one sheet only
     highlight: tuple[str, ...] = ()  # methods that were asked to be put in front
     variants: pd.DataFrame | None = None  # cells of methods that were set apart, beside their base
+    apart: tuple[str, ...] = ()  # labels of data sets that were set apart: balanced ones, and those of sweeps
 
     @property
     def words(self) -> str:
@@ -63,6 +65,12 @@ class Sheet:
         """Which methods stand in a table of their own, in a sentence; nothing where there is none."""
         titles = [] if self.variants is None else [title for _, title in methods(self.variants)]
         return f"Variants, in a table of their own: {listed(titles)}." if titles else ""
+
+    @property
+    def elsewhere_words(self) -> str:
+        """Which methods and data sets stand in tables of their own, in sentences; nothing where there is none."""
+        labels = f"Data sets, in tables of their own: {listed(self.apart)}." if self.apart else ""
+        return " ".join(part for part in (self.variant_words, labels) if part)
 
     def datasets(self) -> list[DatasetColumn]:
         columns = ["dataset", "protocol", "revision", "miniature", "dataset_label", "dataset_slug"]
@@ -163,11 +171,27 @@ def _named(found: Sequence[Sheet]) -> list[Sheet]:
 
 def defaults(sheet: Sheet) -> Sheet:
     """What ordinary tables show: cells with default parameters; and where a method was run with other ones only, the
-    same everywhere, those, under a title that says so. What was swept has figures of its own."""
+    same everywhere, those, under a title that says so. What was swept has figures of its own; where nothing else was
+    run, a cell without a score says so."""
     one_setting = sheet.cells.groupby("method")["params"].transform("nunique") == 1
-    cells = sheet.cells[(sheet.cells["params"] == "") | one_setting]
+    cells = _with_by_hand_only(sheet.cells, (sheet.cells["params"] == "") | one_setting)
     titles = [title + setting_words(params) for title, params in zip(cells["title"], cells["params"], strict=True)]
     return replace(sheet, cells=cells.assign(title=titles))
+
+
+def _with_by_hand_only(cells: pd.DataFrame, ordinary: pd.Series[bool]) -> pd.DataFrame:
+    """The ordinary cells, and in their columns those that one of their methods ran in another way alone: they are not
+    `not run`."""
+    import pandas as pd
+
+    column = [cells["dataset_label"], cells["bits"]]
+    lacking = ordinary.groupby(cells["method"]).transform("any") & ordinary.groupby(column).transform("any")
+    lacking &= ~ordinary.groupby([cells["method"], *column]).transform("any")
+    if not lacking.any():
+        return cells[ordinary]
+    own = cells[lacking].drop_duplicates(["method", "dataset_label", "bits", "seed"])
+    own = own.assign(params="", status=BY_HAND_ONLY, reason=BY_HAND_ONLY)
+    return pd.concat([cells[ordinary], own]).sort_index()
 
 
 def setting_words(params: str) -> str:
@@ -184,7 +208,8 @@ def main_sheet(sheet: Sheet) -> Sheet:
     away = cells["dataset_label"].isin(variations(cells))
     for one in highlight().apart:
         away |= cells["dataset"].str.contains(one.contains, regex=False)
-    return replace(sheet.only(~away & ~variant), variants=cells[~away & variant])
+    apart = tuple(cells.loc[away, "dataset_label"].unique())
+    return replace(sheet.only(~away & ~variant), variants=cells[~away & variant], apart=apart)
 
 
 def is_variant(cells: pd.DataFrame) -> pd.Series[bool]:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from benchmark.report.common_field import common_field, full_block, left_out_words
+from benchmark.report.common_field import common_field, full_block, left_out_words, uneven_seeds
 from benchmark.report.record_frame import record_frame
-from benchmark.report.sheets import Sheet, main_sheet, sheets
+from benchmark.report.sheets import Sheet, defaults, main_sheet, sheets
 from benchmark.wording import listed
 
 
@@ -112,3 +112,54 @@ def test_controls_are_not_compared_nor_called_absent(synthetic) -> None:
     field = common_field(sheet)
     assert [name for name, _ in field.methods] == ["itq", "lsh"]
     assert field.complete
+
+
+def test_of_many_left_out_each_is_named_those_of_one_reason_together(synthetic) -> None:
+    """Of eight methods two were "2 more"."""
+    for bits in (16, 32):
+        for method in ("itq", "lsh"):
+            synthetic.cell(method, "nus-mini", bits)
+    for number in range(8):
+        synthetic.cell(f"m{number}", "nus-mini", (16, 32)[number % 2])
+    words = left_out_words(common_field(only_sheet(synthetic)))
+    names = "m0, m1, m2, m3, m4, m5, m6 and m7"
+    assert f"{names} (each with no score in 1 of 2 cells: 1 not run)" in words
+
+
+def test_columns_left_out_for_one_reason_are_named_together(synthetic) -> None:
+    synthetic.grid(bits=(16,))
+    for bits in (64, 128):
+        synthetic.cell("itq", "nus-mini", bits)
+    assert left_out_words(common_field(only_sheet(synthetic))) == (
+        "Of 4 columns (data set and code length) 2 left out: NUS-WIDE-mini (miniature) at 64 bits and NUS-WIDE-mini "
+        "(miniature) at 128 bits (each with no score of DPH, HashNet and LSH)."
+    )
+
+
+def test_controls_and_data_sets_of_other_tables_are_named(synthetic) -> None:
+    """Thirty-four methods were compared of thirty-nine in the table, and no word told of the other five."""
+    for method, family in (("itq", "unsupervised"), ("lsh", "data-independent"), ("best", "control")):
+        synthetic.cell(method, "nus-mini", 16, family=family)
+    synthetic.cell("itq", "imagenet-balanced-mini", 16)
+    words = left_out_words(common_field(main_sheet(only_sheet(synthetic))))
+    assert words == (
+        "Data sets, in tables of their own: imagenet-balanced-mini (miniature). Controls, never compared: best."
+    )
+
+
+def test_what_was_run_by_hand_alone_is_not_called_not_run(synthetic) -> None:
+    for dataset in ("imagenet-mini", "nus-mini"):
+        for method in ("dph", "itq"):
+            synthetic.cell(method, dataset, 16)
+    synthetic.cell("lsh", "imagenet-mini", 16)
+    synthetic.cell("lsh", "nus-mini", 16, params={"scaling": "center"})
+    words = left_out_words(common_field(defaults(only_sheet(synthetic))))
+    assert "LSH (no score in 1 of 2 cells: 1 run only with parameters given by hand)" in words
+
+
+def test_seeds_that_differ_between_lengths_are_uneven(synthetic) -> None:
+    for method, seeds in (("itq", {16: 2, 32: 1}), ("lsh", {16: 2, 32: 2}), ("dph", {16: 1, 32: 1})):
+        for bits, number in seeds.items():
+            for seed in range(number):
+                synthetic.cell(method, "nus-mini", bits, seed)
+    assert uneven_seeds(common_field(only_sheet(synthetic))) == ["ITQ"]

@@ -51,7 +51,7 @@ def test_a_variant_that_scores_above_the_leader_is_told(synthetic) -> None:
     said = headline_words(main_sheet(sheet), StoredArrays(synthetic.store, records))
     assert "DPH has the highest mean MAP@100 of the 2 methods" in said
     assert "Variants, in a table of their own: dph-f and dph-w." in said
-    assert re.search(r"Of the variants, dph-f \(0\.7\d\d\) scores above it there\.", said)
+    assert re.search(r"Of the variants, dph-f \(0\.7\d\d\) scores above DPH there\.", said)
 
 
 def test_methods_that_print_the_same_share_the_lead(synthetic) -> None:
@@ -132,3 +132,38 @@ def test_the_mean_is_over_data_sets_of_bits_of_seeds(synthetic, seeds: int) -> N
     made = [synthetic.cell("itq", "nus-mini", bits, seed) for bits in (16, 32) for seed in range(seeds)]
     mean = sum(record.metrics["map"] for record in made) / len(made)
     assert f"of {mean:.3f} on" in said_of(synthetic)
+
+
+def test_seeds_and_controls_stand_in_the_sentence(synthetic) -> None:
+    for method in ("itq", "lsh"):
+        for seed in (0, 3):
+            synthetic.cell(method, "nus-mini", 16, seed)
+    synthetic.cell("best", "nus-mini", 16, family="control")
+    said = said_of(synthetic)
+    assert "(profile quick, backbone mini-cnn, seeds 0 and 3)" in said
+    assert "Controls, never compared: best." in said
+
+
+def test_one_seed_is_told_as_one(synthetic) -> None:
+    synthetic.cell("itq", "nus-mini", 16)
+    said = said_of(synthetic)
+    assert said.startswith("ITQ reaches a mean MAP@100 of")
+    assert "(profile quick, backbone mini-cnn, seed 0)" in said
+
+
+def test_several_that_are_ahead_where_they_share_cells_score_not_scores(synthetic) -> None:
+    synthetic.grid(bits=(16,))
+    for name in ("best", "better"):
+        synthetic.cell(name, "nus-mini", 16, quality=0.95)
+    assert re.search(r"better \(1 cell\) score above DPH\.|best \(1 cell\) score above DPH\.", said_of(synthetic))
+
+
+def test_a_method_of_uneven_seeds_is_not_said_to_have_one(synthetic) -> None:
+    for bits in (16, 32):
+        for seed in range(2 if bits == 16 else 1):
+            synthetic.cell("itq", "nus-mini", bits, seed, quality=0.5)
+        for seed in range(2):
+            synthetic.cell("lsh", "nus-mini", bits, seed, quality=0.3)
+    said = said_of(synthetic)
+    assert "(one whose seeds are not the same in all cells is taken to vary as the other)" in said
+    assert "single seed" not in said

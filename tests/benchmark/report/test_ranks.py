@@ -86,3 +86,39 @@ def test_two_methods_have_a_test_and_no_ranks(synthetic) -> None:
     assert table.title.startswith("Pairwise tests on NUS-WIDE-mini")
     assert "averaged over code lengths" not in table.caption
     assert "At 16 bits" in table.caption
+
+
+def test_the_note_says_what_is_averaged_in_which_order(synthetic) -> None:
+    synthetic.grid(bits=(16, 32), seeds=2)
+    table = ranked(synthetic)[1]
+    assert "Ranks by MAP@100 (mean over seeds), 1 the best, averaged over code lengths and then over data sets, of" in (
+        table.caption
+    )
+
+
+def test_of_one_length_and_seed_nothing_is_said_to_be_averaged(synthetic) -> None:
+    for method in ("dph", "itq", "lsh"):
+        synthetic.cell(method, "nus-mini", 16)
+    table = ranked(synthetic)[1]
+    assert "Ranks by MAP@100, 1 the best, of the 3 methods on" in table.caption
+
+
+def test_seeds_that_differ_between_lengths_are_told_beside_the_test(synthetic) -> None:
+    for method in ("dph", "itq", "lsh"):
+        for bits in (16, 32):
+            for seed in range(1 if (method, bits) == ("lsh", 32) else 2):
+                synthetic.cell(method, "nus-mini", bits, seed)
+    records = list(synthetic.store.records())
+    (sheet,) = sheets(record_frame(records))
+    told = "; of LSH, whose seeds are not the same at all lengths, their mean counts as one seed"
+    assert all(told in table.caption for table in rank_tables(sheet, StoredArrays(synthetic.store, records)))
+
+
+def test_the_diagram_says_below_it_what_it_ranks_and_who_is_left_out(synthetic) -> None:
+    """Data sets and those left out stood in the text for screen readers alone."""
+    synthetic.grid(bits=(16,))
+    synthetic.cell("sdh", "nus-mini", 16)
+    (sheet,) = sheets(record_frame(synthetic.store.records()))
+    (drawing,) = rank_figure(sheet)
+    assert "on ImageNet-mini (miniature) and NUS-WIDE-mini (miniature) at 16 bits; " in drawing.note
+    assert "sdh (no score in 1 of 2 cells: 1 not run)" in drawing.note
