@@ -22,6 +22,7 @@ from benchmark.report.sheets import (
     DatasetColumn,
     Sheet,
     chance_level,
+    competitors,
     controls,
     curve_bits,
     cutoff,
@@ -72,19 +73,23 @@ def caption(sheet: Sheet, *, spreads: bool = True) -> str:
 
 
 def seed_words(cells: pd.DataFrame, spreads: bool = True) -> str:
-    """Which seeds, what ± is, and how seeds enter the tests: only what is true of these cells."""
+    """Which seeds, what ± is, and how seeds enter the tests, where there are any: only what is true of these cells."""
     seeds = [str(seed) for seed in sorted(cells["seed"].unique())]
+    tested = competitors(cells)["method"].nunique() > 1
     if len(seeds) < 2:
-        return f"seed {_or_dash(seeds)} alone, so that tests and intervals speak of queries, not of other trainings"
+        of = ", so that tests and intervals speak of queries, not of other trainings" if tested else ""
+        return f"seed {_or_dash(seeds)} alone{of}"
     each = cells.groupby(["dataset_label", "bits", "method", "params"])["seed"].nunique()
     most, short = int(each.max()), fewer_seeds(cells)
     if most == 1:
-        return f"one seed a cell ({', '.join(seeds)}), so that tests and intervals speak of queries alone"
+        of = ", so that tests and intervals speak of queries alone" if tested else ""
+        return f"one seed a cell ({', '.join(seeds)}){of}"
     many = f"{each.min()} to {most}" if each.min() < most else f"{most}"
     means = "mean ± standard deviation (n − 1)" if spreads else "mean"
     whose = f"; fewer of {some_listed(short)}" if short else ""
     few = f", of which {most} seeds tell little: large differences may stay unsure" if most <= FEW_SEEDS else ""
-    return f"{means} over {many} seeds ({', '.join(seeds)}{whose}); {TOLD_OF_SEEDS}{few}"
+    of = f"; {TOLD_OF_SEEDS}{few}" if tested else ""
+    return f"{means} over {many} seeds ({', '.join(seeds)}{whose}){of}"
 
 
 def _backbone_words(sheet: Sheet) -> str:
@@ -152,13 +157,20 @@ def _short_revision(revision: str) -> str:
 
 
 def at_bits(sheet: Sheet) -> str:
-    """At which code length a table that shows only one was made."""
+    """At which code length a table that shows only one was made, and why at this one where there are several."""
     where: dict[int, list[str]] = {}
+    several, lacking = False, False
     for dataset in sheet.datasets():
-        where.setdefault(curve_bits(sheet.of(dataset)), []).append(dataset.label)
+        cells = sheet.of(dataset)
+        where.setdefault(curve_bits(cells), []).append(dataset.label)
+        own = competitors(scored(cells))
+        several |= cells["bits"].nunique() > 1
+        lacking |= set(own["method"]) != set(own.loc[own["bits"] == curve_bits(cells), "method"])
     lengths = sorted(where.items())
     told = [f"{bits} bits ({', '.join(labels)})" if len(where) > 1 else f"{bits} bits" for bits, labels in lengths]
-    return f"at {', '.join(told)}, the longest length that all methods have there, or most of them"
+    most = "of the lengths that the most methods have there, the longest"
+    why = most if lacking else "the longest length that all methods with a score there have"
+    return f"at {', '.join(told)}{f', {why}' if several else ''}"
 
 
 def _words(cells: pd.DataFrame, column: str) -> str:
@@ -265,7 +277,8 @@ def map_table(sheet: Sheet, stored: StoredArrays, *, name: str, title: str, note
     body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]
     remarks = [MARK if any(entry.mark for row in body for entry in row) else UNSURE] * any(p is not None for p in tests)
     remarks += mixtures(sheet)
-    told, foot = f"{note}{BOLD}{control_words(sheet.cells)}", 1 + len(controls(sheet.cells))
+    told = _told(note, bold_words(body), control_words(sheet.cells), sheet.elsewhere_words)
+    foot = 1 + len(controls(sheet.cells))
     shared = caption(sheet)
     return Table(name, title, told, columns, [*body, chance], foot=foot, remarks=remarks, shared=shared)
 
@@ -273,7 +286,17 @@ def map_table(sheet: Sheet, stored: StoredArrays, *, name: str, title: str, note
 def control_words(cells: pd.DataFrame) -> str:
     """What a caption says of the controls in its table; nothing where there is none."""
     titles = ", ".join(title for _, title in controls(cells))
-    return f" {CONTROLS.format(titles)}" if titles else ""
+    return CONTROLS.format(titles) if titles else ""
+
+
+def bold_words(body: Sequence[Sequence[Entry]]) -> str:
+    """What bold and underlined are; nothing where nothing is, as where one method stands alone."""
+    return BOLD if any(entry.place for row in body for entry in row) else ""
+
+
+def _told(*parts: str) -> str:
+    """Sentences of a caption, without those that have nothing to say."""
+    return " ".join(part.strip() for part in parts if part)
 
 
 def group_table(sheet: Sheet, stored: StoredArrays, *, name: str) -> Table | None:
@@ -283,7 +306,7 @@ def group_table(sheet: Sheet, stored: StoredArrays, *, name: str) -> Table | Non
     skewed = sheet.cells[known].notna().any(axis=1).groupby(sheet.cells["dataset_label"]).transform("any")
     if not skewed.any():
         return None
-    left_out = [dataset.label for dataset in sheet.only(~skewed).datasets()]
+    left_out = _without_groups(sheet.only(~skewed))
     sheet = sheet.only(skewed)
     cells = scored(sheet.cells)
     rows, digits = methods(cells), _digits(sheet)
@@ -305,11 +328,23 @@ def group_table(sheet: Sheet, stored: StoredArrays, *, name: str) -> Table | Non
         f"Mean over the classes of each group, by frequency among training rows: head is the most frequent 1 % of the "
         f"classes, middle the next 9 %, tail the rest, each at least one class; {at_bits(sheet)}."
     )
-    note += f" Without groups, as their classes are about equally frequent: {', '.join(left_out)}." if left_out else ""
+    note = _told(note, left_out)
     title = sheet.titled(f"{map_at(cells)} of head, middle and tail classes")
-    told = f"{note} {BOLD}{control_words(cells)} {sheet.variant_words}".rstrip()
+    told = _told(note, bold_words(body), control_words(cells), sheet.elsewhere_words)
     foot = 1 + len(controls(cells))
     return Table(name, title, told, columns, [*body, chance], foot=foot, shared=caption(sheet))
+
+
+def _without_groups(sheet: Sheet) -> str:
+    """Which data sets a table of groups lacks, and why, as far as that is known."""
+    equal, unknown = list[str](), list[str]()
+    for dataset in sheet.datasets():
+        good = scored(sheet.of(dataset))
+        (equal if good[["largest_class", "smallest_class"]].notna().all(axis=1).any() else unknown).append(
+            dataset.label
+        )
+    told = f"Without groups, as their classes are about equally frequent: {', '.join(equal)}." if equal else ""
+    return _told(told, f"Without scores by group: {', '.join(unknown)}." if unknown else "")
 
 
 # --- against published numbers -----------------------------------------------------------------------------
@@ -428,7 +463,7 @@ def measure_table(
     return Table(
         name,
         sheet.titled(title),
-        f"{note} {sentence(at_bits(sheet))}{means}. {sheet.variant_words}".rstrip(),
+        _told(note, f"{sentence(at_bits(sheet))}{means}.", sheet.elsewhere_words),
         columns,
         [*kept.values()],
         foot=sum(method in kept for method, _ in controls(cells)),
@@ -466,7 +501,7 @@ def radius_table(sheet: Sheet, *, name: str) -> Table | None:
             blocks.append([replace(entry, spread=None, note="") for entry in empty])
     body = [[text(label), *(block[i] for block in blocks)] for i, (_, label) in enumerate(rows)]
     title = sheet.titled("Precision within Hamming radius 2 (P@H≤2)")
-    told = f"{RADIUS_NOTE} {BOLD}{control_words(cells)} {sheet.variant_words}".rstrip()
+    told = _told(RADIUS_NOTE, bold_words(body), control_words(cells), sheet.elsewhere_words)
     foot = len(controls(cells))
     return Table(name, title, told, columns, body, foot=foot, shared=caption(sheet), kind=CODES_KIND)
 
@@ -496,8 +531,9 @@ RADIUS_NOTE = (
 )
 HEALTH_TITLE = "Health of the codes"
 HEALTH_NOTE = (
-    "P@H≤2 counts a query whose ball of radius 2 is empty as 0; empty: share of such queries (%); bias: mean over "
-    "bits of |mean of the bit|, 0 balanced, 1 constant; const.: constant bits (%); dist.: distinct codes per item (%)."
+    "P@H≤2 counts a query whose ball of radius 2 is empty as 0; empty: share of such queries (%). Of the database's "
+    "codes, bias: mean over bits of |mean of the bit|, 0 balanced, 1 constant; const.: constant bits (%); dist.: "
+    "distinct codes per item (%)."
 )
 
 

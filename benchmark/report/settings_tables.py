@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from benchmark.execution.record import CODES_ONLY
 from benchmark.report.display_names import slug
-from benchmark.report.score_tables import caption, map_table
+from benchmark.report.score_tables import caption, map_table, seed_words
 from benchmark.report.sheets import Sheet, defaults, methods, scored, setting_words
 from benchmark.report.stored_arrays import StoredArrays
 from benchmark.report.table import DASH, Column, Entry, Table, text
@@ -19,13 +19,12 @@ if TYPE_CHECKING:
 
 KIND, DEFAULTS = "Settings", "defaults"
 IN_FORCE = (
-    "What each cell was run with beside the defaults of its method ('list METHOD' prints those) and the values of the "
-    "profile, which the experimental setup has. Who has no row ran by the defaults."
+    "What each cell was run with beside the defaults of its method ('list METHOD' prints those){profile}. A method "
+    "without a row for a data set has no score there, or ran by its defaults."
 )
-BY_HAND = (
-    "The rows without brackets are those of the other tables. Settings are compared by queries here: the best row is "
-    "no setting to report, for which there is 'tune'. "
-)
+OF_PROFILE = " and the values of the profile, which the experimental setup has"  # as it does where networks are trained
+PLAIN_ROWS = "The rows without brackets are those of the other tables."
+COMPARED = "Settings are compared by queries here: the best row is no setting to report, for which there is 'tune'."
 
 
 def settings_tables(sheet: Sheet, stored: StoredArrays) -> list[Table]:
@@ -51,7 +50,8 @@ def _in_force(sheet: Sheet) -> Table | None:
                 rows.append([text(title), text(dataset.label), *map(text, told)])
     shared = caption(sheet, spreads=False)
     title, name = sheet.titled("Settings in force"), f"settings-{sheet.slug}"
-    return Table(name, title, IN_FORCE, columns, rows, shared=shared, kind=KIND, screen=True)
+    note = IN_FORCE.format(profile=OF_PROFILE if "deep" in set(cells["family"]) else "")
+    return Table(name, title, note, columns, rows, shared=shared, kind=KIND, screen=True)
 
 
 def _words_of(cells: pd.DataFrame) -> str:
@@ -82,5 +82,9 @@ def _by_hand(sheet: Sheet, method: str, stored: StoredArrays) -> Table | None:
     titles = [title + setting_words(params) for title, params in zip(own["title"], own["params"], strict=True)]
     part = replace(sheet, cells=own.assign(method=names, title=titles))
     title = sheet.titled(f"Parameters of {own['title'].iloc[0]} given by hand")
-    made = map_table(part, stored, name=f"given-{slug(method)}-{sheet.slug}", title=title, note=BY_HAND)
-    return replace(made, kind=KIND)
+    here, shared = seed_words(scored(part.cells)), seed_words(scored(defaults(sheet).cells))
+    told = [f"Here: {here}."] if here != shared else []  # what a page says once is of the sheet
+    told += [PLAIN_ROWS] if (own["params"] == "").any() else []
+    told += [COMPARED] if own["params"].nunique() > 1 else []
+    name = f"given-{slug(method)}-{sheet.slug}"
+    return replace(map_table(part, stored, name=name, title=title, note=" ".join(told)), kind=KIND)

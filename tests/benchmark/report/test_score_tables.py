@@ -272,7 +272,7 @@ def test_a_table_of_one_length_says_which_on_which_data_set(synthetic, undrawn, 
     render(synthetic.store, tmp_path)
     for name in ("groups", "health", "costs"):
         table = (tmp_path / f"tables/{name}-quick-mini-cnn.md").read_text()
-        assert "t 16 bits (ImageNet-mini (miniature)), 32 bits (NUS-WIDE-mini (miniature)), the longest" in table
+        assert "t 16 bits (ImageNet-mini (miniature)), 32 bits (NUS-WIDE-mini (miniature))." in table
 
 
 def test_tables_that_leave_variants_out_name_them(synthetic, undrawn, tmp_path: Path) -> None:
@@ -403,3 +403,72 @@ def test_settings_alike_on_all_data_sets_are_told_once(synthetic) -> None:
     words = settings_words(record_frame(list(synthetic.store.records())))
     assert words.count("DPH") == 1
     assert words.count("the others on") == 1
+
+
+def test_a_method_alone_is_not_said_to_be_bold_or_tested(synthetic, undrawn, tmp_path: Path) -> None:
+    synthetic.cell("itq", "nus-mini", 16)
+    render(synthetic.store, tmp_path)
+    for name in ("map", "groups", "radius"):
+        table = (tmp_path / f"tables/{name}-quick-mini-cnn.md").read_text()
+        assert "bold" not in table, name
+        assert "seed 0 alone; backbone" in table, name
+
+
+def test_two_seeds_of_a_method_alone_are_a_mean_and_no_test(synthetic, undrawn, tmp_path: Path) -> None:
+    for seed in (0, 1):
+        synthetic.cell("itq", "nus-mini", 16, seed)
+    render(synthetic.store, tmp_path)
+    table = (tmp_path / "tables/map-quick-mini-cnn.md").read_text()
+    assert "mean ± standard deviation (n − 1) over 2 seeds (0, 1); backbone" in table
+
+
+def test_why_one_length_is_shown_is_said_only_where_there_are_several(synthetic, undrawn, tmp_path: Path) -> None:
+    """ "That all methods have, or most of them" told nobody which."""
+    for method in ("itq", "lsh"):
+        synthetic.cell(method, "nus-mini", 16)
+    render(synthetic.store, tmp_path)
+    costs = tmp_path / "tables/costs-quick-mini-cnn.md"
+    assert "At 16 bits. " in costs.read_text()
+    for method in ("itq", "lsh"):
+        synthetic.cell(method, "nus-mini", 32)
+    render(synthetic.store, tmp_path)
+    assert "At 32 bits, the longest length that all methods with a score there have. " in costs.read_text()
+    synthetic.cell("sdh", "nus-mini", 16)
+    render(synthetic.store, tmp_path)
+    assert "At 16 bits, the longest length that all methods with a score there have. " in costs.read_text()
+    for bits in (32, 64):
+        synthetic.cell("dph", "nus-mini", bits)
+    render(synthetic.store, tmp_path)
+    assert "At 32 bits, of the lengths that the most methods have there, the longest. " in costs.read_text()
+
+
+def test_a_data_set_without_any_score_is_not_called_balanced(synthetic, undrawn, tmp_path: Path) -> None:
+    for method in ("itq", "lsh"):
+        synthetic.cell(method, "nus-mini", 16)
+    error = {"kind": "E", "message": "m", "traceback": ""}
+    synthetic.cell("itq", "imagenet-mini", 16, status="failed", error=error, metrics={})
+    render(synthetic.store, tmp_path)
+    table = (tmp_path / "tables/groups-quick-mini-cnn.md").read_text()
+    assert "about equally frequent" not in table
+    assert "Without scores by group: ImageNet-mini (miniature)." in table
+
+
+def test_the_table_of_map_names_what_stands_elsewhere(synthetic, undrawn, tmp_path: Path) -> None:
+    for method in ("dph", "dph-f", "itq"):
+        synthetic.cell(method, "nus-mini", 16)
+    synthetic.cell("itq", "nus-balanced-mini", 16)
+    render(synthetic.store, tmp_path)
+    table = (tmp_path / "tables/map-quick-mini-cnn.md").read_text()
+    assert "Variants, in a table of their own: dph-f." in table
+    assert "Data sets, in tables of their own: nus-balanced-mini (miniature)." in table
+
+
+def test_a_dash_of_what_was_run_by_hand_alone_says_so(synthetic, undrawn, tmp_path: Path) -> None:
+    for dataset in ("imagenet-mini", "nus-mini"):
+        synthetic.cell("itq", dataset, 16)
+    synthetic.cell("lsh", "imagenet-mini", 16)
+    synthetic.cell("lsh", "nus-mini", 16, params={"scaling": "center"})
+    render(synthetic.store, tmp_path)
+    table = (tmp_path / "tables/map-quick-mini-cnn.md").read_text()
+    assert "run only with parameters given by hand" in table
+    assert "not run" not in table

@@ -64,3 +64,37 @@ def test_the_report_of_a_run_with_settings_shows_them(synthetic, undrawn, tmp_pa
     render(synthetic.store, tmp_path)
     assert "iterations=2" in (tmp_path / "index.html").read_text()
     assert (tmp_path / "tables/given-itq-quick-mini-cnn.csv").exists()
+
+
+def test_values_of_the_profile_are_spoken_of_where_networks_are_trained(synthetic) -> None:
+    """The setup has none of them where nothing is trained by the profile."""
+    synthetic.cell("itq", "nus-mini", 16, tuned={"iterations": 5})
+    assert "profile" not in tables_of(synthetic)["settings"].caption
+    synthetic.cell("dph", "nus-mini", 16)
+    assert "and the values of the profile" in tables_of(synthetic)["settings"].caption
+
+
+def test_a_missing_row_is_not_said_to_have_run(synthetic) -> None:
+    synthetic.cell("itq", "nus-mini", 16, tuned={"iterations": 5})
+    caption = tables_of(synthetic)["settings"].caption
+    assert "without a row for a data set has no score there, or ran by its defaults" in caption
+
+
+def test_rows_that_are_not_there_are_not_spoken_of(synthetic) -> None:
+    synthetic.cell("itq", "imagenet-mini", 16)
+    synthetic.cell("itq", "nus-mini", 16, params={"iterations": 2})
+    alone = tables_of(synthetic)["given-itq"].caption
+    assert "without brackets" not in alone
+    assert "best row" not in alone
+    synthetic.cell("itq", "nus-mini", 16)
+    beside = tables_of(synthetic)["given-itq"].caption
+    assert "The rows without brackets are those of the other tables." in beside
+    assert "the best row is no setting to report" in beside
+
+
+def test_other_seeds_than_those_of_the_page_are_told(synthetic) -> None:
+    for seed in (0, 1):
+        for method in ("itq", "lsh"):
+            synthetic.cell(method, "nus-mini", 16, seed)
+    synthetic.cell("itq", "nus-mini", 32, params={"iterations": 2})
+    assert tables_of(synthetic)["given-itq"].caption.startswith("Here: seed 0 alone.")
