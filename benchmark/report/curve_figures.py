@@ -11,6 +11,7 @@ from benchmark.report.sheets import (
     Sheet,
     chance_level,
     competitors,
+    controls,
     curve_bits,
     map_at,
     methods,
@@ -103,12 +104,14 @@ def dataset_curves(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -
         if len(data):
             title = sheet.titled(f"{dataset.label}: {panel['title']}")
             kind = "radius" if name == "radius" else "panel"
-            drawings.append(Drawing(f"{name}-{stem}", kind, title, _alt(title, data), data, panel))
+            note = seeds_note(sheet.of(dataset), data)
+            drawings.append(Drawing(f"{name}-{stem}", kind, title, _alt(title, data), data, panel, note))
     if all(len(data) for data, _ in panels.values()):
         data = pd.concat([data.assign(panel=name) for name, (data, _) in panels.items()], ignore_index=True)
         options = {"panels": {name: panel for name, (_, panel) in panels.items()}}
         title = sheet.titled(dataset.label)
-        drawings.append(Drawing(f"strip-{stem}", "strip", title, _alt(title, data), data, options))
+        note = seeds_note(sheet.of(dataset), data)
+        drawings.append(Drawing(f"strip-{stem}", "strip", title, _alt(title, data), data, options, note))
     data = against_bits(sheet.of(dataset), "map")
     if len(data):
         drawings.append(_map_against_bits(sheet, dataset, data, stem))
@@ -116,8 +119,17 @@ def dataset_curves(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -
 
 
 def _map_against_bits(sheet: Sheet, dataset: DatasetColumn, data: pd.DataFrame, stem: str) -> Drawing:
-    title = sheet.titled(f"{dataset.label}: {map_at(sheet.of(dataset))}")
-    return Drawing(f"map-{stem}", "panel", title, _alt(title, data), data, _map_panel(sheet.of(dataset)))
+    cells = sheet.of(dataset)
+    title = sheet.titled(f"{dataset.label}: {map_at(cells)}")
+    return Drawing(f"map-{stem}", "panel", title, _alt(title, data), data, _map_panel(cells), seeds_note(cells, data))
+
+
+def seeds_note(cells: pd.DataFrame, data: pd.DataFrame) -> str:
+    """What a figure does with several seeds: a mean, and whiskers where it has them; nothing where there is one."""
+    if scored(cells)["seed"].nunique() < 2:
+        return ""
+    whiskers = "; whiskers: one standard deviation (n − 1)" if "std" in data and data["std"].notna().any() else ""
+    return f"Means over seeds{whiskers}."
 
 
 def _map_panel(cells: pd.DataFrame) -> dict[str, Any]:
@@ -148,10 +160,10 @@ def overview_figure(sheet: Sheet) -> list[Drawing]:
         if any(one["chance"] is not None for one in panels.values())
         else ""
     )
-    whiskers = "whiskers: one standard deviation over seeds" if data["std"].notna().any() else ""
-    note = "; ".join(part for part in (chance, whiskers) if part)
     alt = f"{_alt(title, data)} One panel per data set: {', '.join(panels)}."
-    said = f"{sentence(note)}." if note else ""
+    without = "Without the controls." if controls(scored(sheet.cells)) else ""
+    told = (f"{sentence(chance)}." if chance else "", seeds_note(own.cells, data), without)
+    said = " ".join(part for part in told if part)
     return [Drawing(f"overview-{sheet.slug}", "overview", title, alt, data, {"panels": panels, "wide": True}, said)]
 
 

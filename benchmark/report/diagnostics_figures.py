@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmark.report.curve_figures import seeds_note
 from benchmark.report.display_names import clean, unique_names
 from benchmark.report.drawing import Drawing
 from benchmark.report.sheets import DatasetColumn, Sheet, at_curve_bits, leading, map_at, methods
@@ -39,7 +40,8 @@ def cost_figure(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -> D
     title = sheet.titled(f"{dataset.label}: quality against cost @ {bits} bits")
     options = {"xlabel": "Seconds to fit and encode", "ylabel": map_at(cells)}
     alt = f"{title}. {map_at(cells)} of each method against seconds to fit and encode."
-    return Drawing(f"cost-{dataset.slug}-{sheet.slug}", "cost", title, alt, data, options)
+    note = seeds_note(cells, data)
+    return Drawing(f"cost-{dataset.slug}-{sheet.slug}", "cost", title, alt, data, options, note)
 
 
 def classes_figure(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -> Drawing | None:
@@ -67,9 +69,9 @@ def classes_figure(sheet: Sheet, dataset: DatasetColumn, stored: StoredArrays) -
     options = {"dots": dots, "ylabel": f"{map_at(cells)} of the class", "log": log}
     whose = listed([label for name, label in methods(cells) if name in dots])
     note = (
-        f"Lines: means over up to {BINS} groups of classes of like frequency, each at its mean; dots: single classes "
-        f"of {whose}."
-    )
+        f"Lines: means over up to {BINS} groups of classes of like frequency, each at the geometric mean of its "
+        f"frequencies; dots: single classes of {whose}. {seeds_note(cells, data)}"
+    ).rstrip()
     name = f"classes-{dataset.slug}-{sheet.slug}"
     return Drawing(name, "classes", title, f"{title}. {note}", data, options, note)
 

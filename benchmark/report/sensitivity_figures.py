@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from benchmark.report.curve_figures import seeds_note
 from benchmark.report.dataset_sweeps import DatasetSweep, dataset_sweeps
 from benchmark.report.display_names import clean, slug
 from benchmark.report.drawing import Drawing
@@ -42,7 +43,8 @@ def sensitivity_figures(sheet: Sheet) -> list[Drawing]:
         options = {"xlabel": label, "ylabel": map_at(shown), "log": log}
         name = f"sensitivity-{slug(method)}-{slug(parameter)}-{sheet.slug}"
         alt, circled = f"{title}. One line per data set.", CIRCLED if data["in_use"].any() else ""
-        drawings.append(Drawing(name, "sensitivity", title, alt, data, options, circled))
+        told = f"{circled} {seeds_note(shown[shown['method'] == method], data)}".strip()
+        drawings.append(Drawing(name, "sensitivity", title, alt, data, options, told))
     return drawings
 
 
@@ -113,7 +115,8 @@ def _dataset_figure(sheet: Sheet, swept: DatasetSweep) -> Drawing:
     options = {"xlabel": clean(label, 40), "ylabel": score, "log": log, "ticks": ticks}
     options["wide"] = data["bits"].nunique() > 1
     name = f"sweep-{slug(swept.dataset)}-{slug(swept.parameter)}-{sheet.slug}"
-    return Drawing(name, "swept_data", title, f"{title}. One line per method.", data, options, _note(swept))
+    note = f"{_note(swept)} {seeds_note(swept.cells, data)}".strip()
+    return Drawing(name, "swept_data", title, f"{title}. One line per method.", data, options, note)
 
 
 def _along_values(swept: DatasetSweep) -> pd.DataFrame:

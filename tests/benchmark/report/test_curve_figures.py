@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmark.report.curve_figures import against_bits, along, dataset_curves, explorer_charts, three_panels
+from benchmark.report.curve_figures import (
+    against_bits,
+    along,
+    dataset_curves,
+    explorer_charts,
+    overview_figure,
+    three_panels,
+)
 from benchmark.report.record_frame import record_frame
 from benchmark.report.sheets import sheets
 from benchmark.report.stored_arrays import StoredArrays
@@ -89,3 +96,24 @@ def test_the_explorer_has_every_length_and_plain_values(shown: Any) -> None:
         (kind, bits) for bits in (16, 64) for kind in ("Precision-recall", "P@N")
     ]
     assert all([one["method"] for one in chart["series"]] == ["itq", "lsh"] for chart in charts)
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_whiskers_and_means_are_explained_where_there_are_several_seeds(synthetic, seeds: int) -> None:
+    synthetic.grid(bits=(16, 32), seeds=seeds)
+    records = list(synthetic.store.records())
+    (sheet,) = sheets(record_frame(records))
+    drawings = dataset_curves(sheet, sheet.datasets()[0], StoredArrays(synthetic.store, records))
+    notes = {drawing.name.partition("-")[0]: drawing.note for drawing in drawings}
+    whiskers = "Means over seeds; whiskers: one standard deviation (n − 1)."
+    assert {notes[name] for name in ("map", "radius", "strip")} == ({whiskers} if seeds > 1 else {""})
+    assert notes["recall"] == ("Means over seeds." if seeds > 1 else "")
+
+
+def test_the_opening_picture_says_that_it_has_no_controls(synthetic) -> None:
+    synthetic.grid(bits=(16,))
+    (sheet,) = sheets(record_frame(synthetic.store.records()))
+    assert "controls" not in overview_figure(sheet)[0].note
+    synthetic.cell("best", "nus-mini", 16, family="control")
+    (sheet,) = sheets(record_frame(synthetic.store.records()))
+    assert overview_figure(sheet)[0].note.endswith("Without the controls.")

@@ -41,7 +41,7 @@ def test_of_many_the_best_the_highlighted_and_the_controls_have_names(synthetic)
     (drawing,) = dressed(overview_figure(sheet), sheet, assigned_looks(dict.fromkeys(named, "")))
     assert set(drawing.faint) == unnamed(sheet) == set(best[NAMED - 1 :])
     assert all(f"M{int(name[1:])}" in drawing.note.partition("pale: ")[2] for name in drawing.faint)
-    assert "controls" not in drawing.note  # there are none in this figure
+    assert "and controls" not in drawing.note  # there are none in this figure
     assert drawing.front == ("m19",)
     assert set(drawing.looks) <= set(named)
 
