@@ -18,7 +18,7 @@ from benchmark.report.display_names import clean
 from benchmark.report.score_tables import seed_words, settings_words
 from benchmark.report.sheets import DatasetColumn, Sheet, competitors, controls, cutoff, defaults, methods, scored
 from benchmark.report.table import markdown, tex
-from benchmark.wording import listed, sentence
+from benchmark.wording import counted, listed, sentence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,7 +102,8 @@ def _method_words(sheet: Sheet) -> str:
     ranked = [f"{title}{_cited(_method_entries(name))}" for name, title in methods(competitors(sheet.cells))]
     others = [f"{title}{_cited(_method_entries(name))}" for name, title in controls(sheet.cells)]
     lengths = listed([str(bits) for bits in sorted(sheet.cells["bits"].unique())])
-    compared = f"we compare {listed(ranked)} at {lengths} bits" if ranked else f"we score codes of {lengths} bits"
+    verb = "compare" if len(ranked) > 1 else "run"
+    compared = f"we {verb} {listed(ranked)} at {lengths} bits" if ranked else f"we score codes of {lengths} bits"
     yardsticks = f"; as yardsticks, {listed(others)}" if others else ""
     return f"With hashbench [@{suite_citation().key}] {compared}{yardsticks}.{_gap_words(sheet.cells)}"
 
@@ -112,7 +113,8 @@ def _gap_words(cells: pd.DataFrame) -> str:
     columns = cells[["dataset_label", "bits"]].drop_duplicates()
     have = cells.groupby("method")[["dataset_label", "bits"]].apply(lambda own: len(own.drop_duplicates()))
     gaps = [f"{title} in {len(columns) - have[name]}" for name, title in methods(cells) if have[name] < len(columns)]
-    return f" Of {len(columns)} data sets and code lengths, scores are missing of {listed(gaps)}." if gaps else ""
+    of = f"Of {counted(len(columns), 'pair')} of a data set and a code length"
+    return f" {of}, scores are missing of {listed(gaps)}." if gaps else ""
 
 
 def _training_words(sheet: Sheet, records: Mapping[str, Record]) -> str:
@@ -122,14 +124,21 @@ def _training_words(sheet: Sheet, records: Mapping[str, Record]) -> str:
         (one["training"] for one in profiles if isinstance(one, Mapping) and one.get("training")), {}
     )
     values = ", ".join(f"{name.replace('_', ' ')} {known[name]}" for name in TRAINING if known.get(name) is not None)
-    values += _length_words(known)
+    values += _hash_layer_words(known) + _length_words(known)
     weights = json.loads(next((one for one in sheet.cells["weights"] if one), '""'))
     features = f"Features are those of {sheet.backbone}" if sheet.backbone else "Features are as given"
     said = f"{features}{f' (weights {clean(weights)})' if weights else ''}."
     if "deep" not in set(sheet.cells["family"]):
         return said
-    told = f" ({clean(values, 300)}, where settings do not say otherwise)" if values else ""
+    otherwise = "where settings, or factors that are a method's own, do not say otherwise"
+    told = f" ({clean(values, 300)}, {otherwise})" if values else ""
     return f"{said} Networks are trained by the profile {sheet.profile or 'none'}{told}."
+
+
+def _hash_layer_words(training: Mapping[str, Any]) -> str:
+    """The layer that is trained first of all has a rate of its own."""
+    factor = training.get("hash_rate")
+    return f", the hash layer at {factor:g} times the learning rate" if factor and factor != 1 else ""
 
 
 def _length_words(training: Mapping[str, Any]) -> str:

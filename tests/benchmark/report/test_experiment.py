@@ -37,7 +37,7 @@ def test_a_grid_with_gaps_is_not_told_as_a_full_one(synthetic) -> None:
     for method, lengths in (("itq", (16, 32, 64)), ("lsh", (16,))):
         for bits in lengths:
             synthetic.cell(method, "nus-mini", bits)
-    assert "Of 3 data sets and code lengths, scores are missing of LSH in 2." in made(synthetic)[1][0]
+    assert "Of 3 pairs of a data set and a code length, scores are missing of LSH in 2." in made(synthetic)[1][0]
 
 
 def test_of_a_full_grid_nothing_is_missing(synthetic) -> None:
@@ -91,3 +91,19 @@ def test_it_compiles(synthetic, tmp_path: Path) -> None:
     words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "experiment.tex"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:].decode(errors="replace")
+
+
+def test_one_method_is_run_and_two_are_compared(synthetic) -> None:
+    synthetic.cell("itq", "nus-mini", 16)
+    assert "we run ITQ" in made(synthetic)[1][0]
+    synthetic.cell("lsh", "nus-mini", 16)
+    assert "we compare ITQ" in made(synthetic)[1][0]
+
+
+def test_the_rate_of_the_hash_layer_is_told(synthetic) -> None:
+    """Of a network whose hash layer alone is trained the rate of the backbone was printed, a tenth of its own."""
+    profile = {"training": {"learning_rate": 0.001, "hash_rate": 10.0, "train": "last"}}
+    synthetic.cell("dph", "nus-mini", 16, parts={"profile": profile})
+    text = made(synthetic)[1][0]
+    assert "learning rate 0.001, the hash layer at 10 times the learning rate" in text
+    assert "where settings, or factors that are a method's own, do not say otherwise" in text
