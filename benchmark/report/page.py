@@ -19,6 +19,7 @@ from benchmark.report.drawing import Drawing, mark_outline
 from benchmark.report.looks import Look
 from benchmark.report.retrievals import TOP, Gallery
 from benchmark.report.table import Table, spread_text, to_latex
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,6 +78,7 @@ def write_page(path: Path, page: Page, frame: pd.DataFrame, records: list[Record
         lstrip_blocks=True,
     )
     environment.filters["spread"] = spread_text
+    environment.globals["counted"] = counted
     audited = list(audits(records, frame, page.unshown))
     html = environment.get_template("page.html.j2").render(
         page=page,

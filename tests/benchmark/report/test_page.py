@@ -300,3 +300,22 @@ def test_no_console_error_and_no_network_request(browser: Any) -> None:
     urls = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
     assert any(url.startswith("file:") for url in urls)
     assert not [url for url in urls if not url.startswith(("file:", "data:", "chrome:", "about:"))]
+
+
+def test_one_cell_is_one_cell(synthetic, undrawn, tmp_path: Path) -> None:
+    """ "1 cells" stood in the provenance of every report of one."""
+    old = synthetic.cell("itq", "nus-mini", 16)
+    render(synthetic.store, tmp_path)
+    assert "<summary>1 cell, " in (tmp_path / "index.html").read_text()
+    render(synthetic.store, tmp_path, stale=[old.key])
+    page = (tmp_path / "index.html").read_text()
+    assert ": 1 cell</li>" in page
+    assert "1 cells" not in page
+
+
+def test_queries_of_several_labels_are_not_said_to_share_none(synthetic, undrawn, tmp_path: Path) -> None:
+    """They are drawn by their first class: two with other first classes may both have a third."""
+    for method in ("itq", "lsh"):
+        synthetic.cell(method, "nus-mini", 16)
+    render(synthetic.store, tmp_path)
+    assert "no two with the same first class" in (tmp_path / "index.html").read_text()
