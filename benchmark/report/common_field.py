@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmark.report.sheets import DatasetColumn, Sheet, competitors, controls, methods, scored
-from benchmark.wording import listed, some_listed
+from benchmark.wording import counted, listed, some_listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +34,7 @@ class Absent:
     @property
     def why(self) -> str:
         reasons = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in self.lacking.items())
-        return f"no score in {sum(self.lacking.values())} of {self.of} cells: {reasons}"
+        return f"no score in {sum(self.lacking.values())} of {counted(self.of, 'cell')}: {reasons}"
 
 
 @dataclass(frozen=True)

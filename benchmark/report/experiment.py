@@ -169,7 +169,8 @@ def _machine_words(sheet: Sheet, records: Mapping[str, Record], first: Record) -
     several = sheet.cells["versions"].nunique() > 1 or sheet.cells["machine"].nunique() > 1
     memory = machine.get("memory")
     size = f", {memory / 2**30:.0f} GiB of memory" if isinstance(memory, (int, float)) else ""
-    hardware = f"{clean(machine.get('processor', ''))}, {machine.get('cores')} cores{size}" if machine else ""
+    cores = f", {counted(machine['cores'], 'core')}" if machine.get("cores") else ""
+    hardware = f"{clean(machine.get('processor', ''))}{cores}{size}" if machine else ""
     told = "; ".join(part for part in (software, hardware) if part)
     threads = f", {made['threads']} thread{'s' * (made['threads'] != 1)} a cell" if made.get("threads") else ""
     return f"Software and hardware{' (of the first cell; others differ)' if several else ''}: {told}{threads}." * bool(

@@ -163,3 +163,12 @@ def test_seeds_that_differ_between_lengths_are_uneven(synthetic) -> None:
             for seed in range(number):
                 synthetic.cell(method, "nus-mini", bits, seed)
     assert uneven_seeds(common_field(only_sheet(synthetic))) == ["ITQ"]
+
+
+def test_one_cell_is_not_cells(synthetic) -> None:
+    for method in ("itq", "lsh", "dph"):
+        synthetic.cell(method, "nus-mini", 16)
+    error = {"kind": "E", "message": "m", "traceback": ""}
+    synthetic.cell("sdh", "nus-mini", 16, status="failed", error=error, metrics={})
+    words = left_out_words(common_field(only_sheet(synthetic)))
+    assert words == "Not compared, for want of scores: sdh (no score in 1 of 1 cell: 1 failed)."

@@ -107,3 +107,11 @@ def test_the_rate_of_the_hash_layer_is_told(synthetic) -> None:
     text = made(synthetic)[1][0]
     assert "learning rate 0.001, the hash layer at 10 times the learning rate" in text
     assert "where settings, or factors that are a method's own, do not say otherwise" in text
+
+
+@pytest.mark.parametrize(("cores", "words"), [(1, "; x, 1 core."), (2, "; x, 2 cores."), (None, "; x.")])
+def test_cores_are_counted_where_they_are_known(synthetic, cores: int | None, words: str) -> None:
+    """ "None cores" stood where a record of another program knew the processor alone."""
+    machine = {"processor": "x", "cores": cores}
+    synthetic.cell("itq", "nus-mini", 16, provenance={"versions": {"torch": "2"}, "machine": machine, "ended": ""})
+    assert words in made(synthetic)[1][0]
