@@ -15,7 +15,7 @@ from benchmark.cards.bibtex import Citation, references
 from benchmark.cards.card import citations, suite_citation
 from benchmark.execution.record import Record
 from benchmark.report.display_names import clean
-from benchmark.report.score_tables import seed_words, settings_words
+from benchmark.report.score_tables import feature_words, seed_words, settings_words
 from benchmark.report.sheets import DatasetColumn, Sheet, competitors, controls, cutoff, defaults, methods, scored
 from benchmark.report.table import markdown, tex
 from benchmark.wording import counted, listed, sentence
@@ -127,7 +127,8 @@ def _training_words(sheet: Sheet, records: Mapping[str, Record]) -> str:
     values += _hash_layer_words(known) + _length_words(known)
     weights = json.loads(next((one for one in sheet.cells["weights"] if one), '""'))
     features = f"Features are those of {sheet.backbone}" if sheet.backbone else "Features are as given"
-    said = f"{features}{f' (weights {clean(weights)})' if weights else ''}."
+    used = feature_words(sheet.cells)
+    said = f"{features}{f' (weights {clean(weights)})' if weights else ''}{f', {used}' if used else ''}."
     if "deep" not in set(sheet.cells["family"]):
         return said
     otherwise = "where settings, or factors that are a method's own, do not say otherwise"

@@ -51,6 +51,12 @@ MARK = f"* the best differs from the runner-up, p < {SURE}, Holm-corrected over 
 UNSURE = f"No best surely differs from its runner-up (p < {SURE}, Holm-corrected over the table: {TESTED})."
 BOLD = "Among the scores of a column the best is bold, the second underlined, ties at the printed precision included."
 CONTROLS = "Controls ({}) stand apart at the end, and grey in figures: no methods, and never ranked or tested."
+SCALED = {
+    "center-l2": "centred on the training rows and made of unit length",
+    "center": "centred on the training rows",
+    "l2": "made of unit length",
+    "none": "as they are",
+}
 GROUPS = {"head": "Head", "middle": "Middle", "tail": "Tail"}
 
 
@@ -67,7 +73,8 @@ def caption(sheet: Sheet, *, spreads: bool = True) -> str:
         f"{'; '.join(dataset_words(sheet, dataset) for dataset in sheet.datasets())}. "
         f"Ties: {_words(cells, 'ties')}; AP divided by: {_words(cells, 'denominator')}; "
         f"query without a hit: {_words(cells, 'empty')}; {seed_words(cells, spreads)}; "
-        f"backbone: {_backbone_words(sheet)}; profile: {sheet.profile or DASH}"
+        f"backbone: {sheet.backbone or 'none (given features)'}; "
+        f"{f'features: {used}; ' if (used := feature_words(cells)) else ''}profile: {sheet.profile or DASH}"
         f"{'; ' if sheet.extra else ''}{sheet.extra}; settings: {settings_words(cells)}."
     )
 
@@ -92,13 +99,18 @@ def seed_words(cells: pd.DataFrame, spreads: bool = True) -> str:
     return f"{means} over {many} seeds ({', '.join(seeds)}{whose}){of}"
 
 
-def _backbone_words(sheet: Sheet) -> str:
-    """And how a network sees features that are given."""
-    if sheet.backbone:
-        return sheet.backbone
-    components = sheet.cells["components"].max() if len(sheet.cells) else 0
-    shown = f", of which networks see the first {components} principal components" if components else ""
-    return f"none (given features{shown})"
+def feature_words(cells: pd.DataFrame) -> str:
+    """How features are reduced and scaled before anything is learned from them, where no setting says otherwise: it
+    decides as much as the method does. Nothing where nobody is known to see features."""
+    from benchmark.registry import methods as registered
+
+    found = [registered.get(name).info.parameters for name, _ in methods(cells) if name in registered.names()]
+    modes = sorted({str(parameters["scaling"]) for parameters in found if "scaling" in parameters})
+    if not modes:
+        return ""
+    components = int(cells["components"].max())
+    seen = f"networks see the first {components} principal components" if components else "all of them"
+    return f"{seen}, {' or '.join(SCALED[mode] for mode in modes)} unless settings say otherwise"
 
 
 SETTINGS = {

@@ -124,6 +124,21 @@ def test_costs_speak_of_searches_only_where_some_were_measured(synthetic, undraw
     assert "performance/search.py" not in (tmp_path / "tables/costs-quick-mini-cnn.md").read_text()
 
 
+def test_captions_say_how_features_are_reduced_and_scaled(synthetic, undrawn, tmp_path: Path) -> None:
+    """By what the methods declare; of a method that nobody knows here nothing is said."""
+    shown = "centred on the training rows and made of unit length unless settings say otherwise"
+    cases = (
+        ("hashnet", 0, f"features: all of them, {shown}; profile"),
+        ("dph", 64, f"features: networks see the first 64 principal components, {shown}; profile"),
+        ("a-stranger", 0, "mini-cnn; profile"),
+    )
+    for number, (method, components, words) in enumerate(cases):
+        parts = {"profile": {"training": {"components": components}}}
+        synthetic.cell(method, f"{method}-mini", 16, profile=f"p{number}", parts=parts)
+        render(synthetic.store, tmp_path)
+        assert words in (tmp_path / f"tables/map-p{number}-mini-cnn.md").read_text().replace("\\", "")
+
+
 def test_captions_say_when_all_settings_came_from_one_place(synthetic, undrawn, tmp_path: Path) -> None:
     for method in ("itq", "lsh"):
         synthetic.cell(method, "nus-mini", 16, settings="tuned")
