@@ -95,7 +95,7 @@ def compose_report(
     add_retrievals(retrievals, stored, page, looks)
     _name_apart(page)
     last = draw_changed([one for one in page.drawings if one.name not in drawing.digests], out, known)
-    digests = finish(page, drawing, last)
+    digests = finish(page, last, drawing)  # few are drawn here, in this process, while the helpers draw the others
     files += [name for one in page.drawings for name in _files(one)]
     write_page(out / "index.html", page, frame, [record for record in records if record.key not in unshowable])
     return [*files, "index.html"], digests
