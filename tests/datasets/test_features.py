@@ -62,6 +62,59 @@ def test_attributes(tmp_path):
     assert file_of(tmp_path, map_cutoff=np.array(7)).revision != revision
 
 
+def drawn_from(tmp_path, options, **changes):
+    file_of(tmp_path, **changes)
+    return get_dataset(f"features:{tmp_path / 'mine.npz'}", **options)
+
+
+def test_training_rows_are_drawn_anew_in_another_imbalance(tmp_path):
+    """As many as the file trains on, from its database rows alone, and queries and database stay what they are."""
+    labels = np.repeat(np.arange(3), [40, 30, 30])
+    changes = {"database_features": np.arange(400.0).reshape(100, 4), "database_labels": labels}
+    own = file_of(tmp_path, **changes)
+    told = {}
+    for imbalance in ("balanced", "exponential:5"):
+        dataset = drawn_from(tmp_path, {"imbalance": imbalance}, **changes)
+        splits = dataset.load()
+        rows = splits.train.features[:, 0] / 4
+        assert sorted(set(rows)) == list(rows)
+        assert np.array_equal(splits.train.labels, splits.database.labels[rows.astype(int)])
+        assert np.array_equal(splits.query.features, own.load().query.features)
+        told[imbalance] = sorted(splits.train.labels.sum(axis=0)), dataset.revision, dataset.title
+    assert told["balanced"][0] == [4, 4, 4]
+    assert told["balanced"][2] == "mine, imbalance balanced"
+    assert told["exponential:5"][0] == [2, 3, 7]
+    assert len({own.revision, told["balanced"][1], told["exponential:5"][1]}) == 3
+    assert file_of(tmp_path, **changes).revision == own.revision
+    larger = drawn_from(tmp_path, {"imbalance": "balanced", "train_size": 30}, **changes)
+    other = drawn_from(tmp_path, {"imbalance": "balanced", "train_size": 30, "split_seed": 1}, **changes)
+    assert len(larger.load().train) == 30
+    assert "30 training rows" in larger.title
+    assert not np.array_equal(larger.load().train.features, other.load().train.features)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"imbalance": "steep"}, "imbalance 'steep'"),
+        ({"train_size": 5}, "give features.imbalance too"),
+        ({"split_seed": 1}, "give features.imbalance too"),
+        ({"imbalance": "balanced", "train_size": -1}, "features.train_size"),
+    ],
+)
+def test_wrong_drawings_are_refused_before_the_file_is_read(tmp_path, options, told):
+    with pytest.raises(UsageError, match=told):
+        drawn_from(tmp_path, options, train_features=None)
+
+
+def test_rows_of_several_labels_are_not_drawn_by_class(tmp_path):
+    several = {
+        f"{part}_labels": np.ones((n, 2), np.uint8) for part, n in (("train", 12), ("query", 5), ("database", 20))
+    }
+    with pytest.raises(UsageError, match=r"mine\.npz has rows of several labels.*leave the option out"):
+        drawn_from(tmp_path, {"imbalance": "balanced"}, **several).check()
+
+
 def test_names_of_classes_and_rows(tmp_path):
     ids = {f"{part}_ids": np.array([f"{part}{n % 4}" for n in range(size)])
            for part, size in (("train", 12), ("query", 5), ("database", 20))}  # fmt: skip
