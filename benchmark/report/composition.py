@@ -128,7 +128,7 @@ def gather(sheet: Sheet, stored: StoredArrays, page: Page) -> list[Retrievals]:
     parameters."""
     plain, of = defaults(sheet), f"of {sheet.words}"
     page.drawings += attempt(page, f"sensitivity {of}", sensitivity_figures.sensitivity_figures, sheet) or []
-    page.drawings += attempt(page, f"sweeps {of}", sensitivity_figures.dataset_figures, plain) or []
+    page.drawings += attempt(page, f"sweeps {of}", sensitivity_figures.dataset_figures, plain, stored) or []
     if plain.cells.empty:
         return []
     main = main_sheet(plain)

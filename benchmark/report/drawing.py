@@ -309,19 +309,39 @@ def sensitivity(drawing: Drawing) -> Any:
 def swept_data(drawing: Drawing) -> Any:
     """MAP against a swept parameter of a data set: one panel per code length, one line per method."""
     lengths = sorted(drawing.data["bits"].unique())
-    wide, ticks = drawing.options["wide"], drawing.options["ticks"]
+    wide = drawing.options["wide"]
     figure, all_axes = _figure(FULL if wide else COLUMN, 2.6, len(lengths), squeeze=False, sharey=True)
     for axes, bits in zip(all_axes[0], lengths, strict=True):
         _lines(axes, drawing, drawing.data[drawing.data["bits"] == bits])
-        axes.set(xlabel=drawing.options["xlabel"], title=f"{bits} bits" if wide else _wrapped(drawing.title))
-        if ticks:
-            axes.set_xticks(range(len(ticks)), ticks, rotation=25, ha="right", rotation_mode="anchor")
-        elif drawing.options["log"]:
-            _log_axis(axes, "x")
+        axes.set(title=f"{bits} bits" if wide else _wrapped(drawing.title))
+        _value_axis(axes, drawing)
     all_axes[0][0].set(ylabel=drawing.options["ylabel"], ylim=(0, 1.08 * drawing.data["y"].max()))
     if wide:
         _titled_whole(figure, drawing.title)
     _legend_below(figure, all_axes[0][0])
+    return figure
+
+
+def _value_axis(axes: Axes, drawing: Drawing) -> None:
+    """Values of a data set's parameter: numbers, or words side by side."""
+    axes.set(xlabel=drawing.options["xlabel"])
+    if ticks := drawing.options["ticks"]:
+        axes.set_xticks(range(len(ticks)), ticks, rotation=25, ha="right", rotation_mode="anchor")
+    elif drawing.options["log"]:
+        _log_axis(axes, "x")
+
+
+def gain(drawing: Drawing) -> Any:
+    """How far one method is ahead of another against a swept parameter of a data set, one line per code length."""
+    figure, axes = _figure(COLUMN, 2.6)
+    axes.axhline(0, color="#444444", lw=0.7)
+    for (bits, rows), line in zip(drawing.data.groupby("bits"), DATASET_LINES * 9, strict=False):
+        reach = [rows["y"] - rows["low"], rows["high"] - rows["y"]]
+        axes.errorbar(rows["x"], rows["y"], yerr=reach, label=f"{bits} bits", capsize=1.5, **line)
+    _value_axis(axes, drawing)
+    axes.set(ylabel=drawing.options["ylabel"])
+    _titled(axes, drawing.title)
+    _legend_below(figure, axes)
     return figure
 
 
@@ -534,6 +554,7 @@ KINDS: dict[str, Callable[[Drawing], Any]] = {
         overview,
         sensitivity,
         swept_data,
+        gain,
         scatter,
         training,
         classes,

@@ -1,5 +1,5 @@
 """What goes into the figures of swept parameters: MAP against the values of one parameter, of a method or of a data
-set. Not drawn here."""
+set, and of a data set how far one method is ahead of another at each value. Not drawn here."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from benchmark.evaluation.statistics import seeded_difference
 from benchmark.report.curve_figures import seeds_note
 from benchmark.report.dataset_sweeps import DatasetSweep, dataset_sweeps
 from benchmark.report.display_names import clean, slug
 from benchmark.report.drawing import Drawing
 from benchmark.report.looks import highlight
 from benchmark.report.score_tables import settings_words
-from benchmark.report.sheets import DatasetColumn, Sheet, at_curve_bits, map_at, methods, scored
+from benchmark.report.sheets import DatasetColumn, Sheet, at_curve_bits, leading, map_at, methods, scored
+from benchmark.report.stored_arrays import StoredArrays
 from benchmark.wording import listed
 
 if TYPE_CHECKING:
@@ -99,32 +101,47 @@ def _plain_number(value: object) -> float | None:
 SIZES = ["largest_class", "smallest_class", "train_rows"]
 
 
-def dataset_figures(sheet: Sheet) -> list[Drawing]:
-    """One figure per swept parameter of a data set: MAP against its values, a line per method, a panel per length."""
-    swept = [replace(one, cells=scored(one.cells)) for one in dataset_sweeps(sheet.cells)]
-    return [_dataset_figure(sheet, one) for one in swept if len(one.values) > 1]
+def dataset_figures(sheet: Sheet, stored: StoredArrays) -> list[Drawing]:
+    """Per swept parameter of a data set: MAP against its values, a line per method, a panel per length; and what the
+    first of the methods shown side by side is ahead of the second."""
+    drawings = []
+    for one in dataset_sweeps(sheet.cells):
+        swept = replace(one, cells=scored(one.cells))
+        if len(swept.values) > 1:
+            drawings += [_dataset_figure(sheet, swept), *_gain_figure(sheet, swept, stored)]
+    return drawings
 
 
 def _dataset_figure(sheet: Sheet, swept: DatasetSweep) -> Drawing:
-    data, label = _along_values(swept), highlight().symbols.get(swept.parameter) or swept.parameter.replace("_", " ")
+    data, label = _along_values(swept), _label(swept)
     lengths = listed([str(bits) for bits in sorted(data["bits"].unique())])
     score = map_at(swept.cells)
-    title = sheet.titled(f"{score} against {clean(label, 40)} of {swept.base} @ {lengths} bits")
-    log = swept.numeric and bool(data["x"].min() > 0 and data["x"].max() >= 10 * data["x"].min())
-    ticks = [] if swept.numeric else list(swept.values)
-    options = {"xlabel": clean(label, 40), "ylabel": score, "log": log, "ticks": ticks}
-    options["wide"] = data["bits"].nunique() > 1
+    title = sheet.titled(f"{score} against {label} of {swept.base} @ {lengths} bits")
+    options = {**_axis(swept, data), "ylabel": score, "wide": data["bits"].nunique() > 1}
     name = f"sweep-{slug(swept.dataset)}-{slug(swept.parameter)}-{sheet.slug}"
     note = f"{_note(swept)} {seeds_note(swept.cells, data)}".strip()
     return Drawing(name, "swept_data", title, f"{title}. One line per method.", data, options, note)
+
+
+def _label(swept: DatasetSweep) -> str:
+    return clean(highlight().symbols.get(swept.parameter) or swept.parameter.replace("_", " "), 40)
+
+
+def _axis(swept: DatasetSweep, data: pd.DataFrame) -> dict[str, Any]:
+    log = swept.numeric and bool(data["x"].min() > 0 and data["x"].max() >= 10 * data["x"].min())
+    return {"xlabel": _label(swept), "log": log, "ticks": [] if swept.numeric else list(swept.values)}
+
+
+def _places(swept: DatasetSweep) -> dict[str, Any]:
+    """What each value is called -> where it stands on the axis."""
+    return {name: value if swept.numeric else place for place, (name, value) in enumerate(swept.values.items())}
 
 
 def _along_values(swept: DatasetSweep) -> pd.DataFrame:
     """Means over seeds, length by length and method by method, along the values."""
     import pandas as pd
 
-    cells, rows = swept.by_value, []
-    places = {name: value if swept.numeric else place for place, (name, value) in enumerate(swept.values.items())}
+    cells, rows, places = swept.by_value, [], _places(swept)
     for bits in sorted(cells["bits"].unique()):
         for method, title in methods(cells):
             own = cells[(cells["bits"] == bits) & (cells["method"] == method)]
@@ -133,6 +150,38 @@ def _along_values(swept: DatasetSweep) -> pd.DataFrame:
                 told = [at[column].iloc[0] for column in (*SIZES, "settings")]
                 rows.append((bits, method, title, name, places[str(name)], float(at["map"].mean()), spread, *told))
     return pd.DataFrame(rows, columns=["bits", "method", "title", "value", "x", "y", "std", *SIZES, "settings"])
+
+
+def _gain_figure(sheet: Sheet, swept: DatasetSweep, stored: StoredArrays) -> list[Drawing]:
+    """How far the first is ahead of the second of the two shown side by side; nothing where they share too little."""
+    pair = leading(swept.cells, sheet.highlight)[:2]
+    data = _gains(swept, pair, stored) if len(pair) == 2 else None
+    if data is None or data["value"].nunique() < 2:
+        return []
+    first, second = (dict(methods(swept.cells))[name] for name in pair)
+    score = map_at(swept.cells)
+    title = sheet.titled(f"{first} above {second}: {score} against {_label(swept)} of {swept.base}")
+    options = {**_axis(swept, data), "ylabel": f"{score} of {first} − {second}"}
+    name = f"gain-{slug(swept.dataset)}-{slug(swept.parameter)}-{sheet.slug}"
+    over = "queries and seeds" if data["seeds"].min() > 1 else "queries"
+    told = f"Means over seeds; whiskers: 95 % intervals of the difference, over {over}. {_note(swept)}"
+    return [Drawing(name, "gain", title, f"{title}. One line per code length.", data, options, told)]
+
+
+def _gains(swept: DatasetSweep, pair: list[str], stored: StoredArrays) -> pd.DataFrame:
+    """Differences with their intervals, length by length along the values, where all cells of both have their APs."""
+    import pandas as pd
+
+    cells, rows, places = swept.by_value, [], _places(swept)
+    for (bits, name), own in cells.groupby(["bits", "dataset_label"], sort=False):
+        both = [own[own["method"] == method] for method in pair]
+        a, b = (stored.by_seed(one, "ap") if len(one) else None for one in both)
+        if a is not None and b is not None and a.shape[1] == b.shape[1]:
+            found = seeded_difference(a, b)
+            seeds = min(len(a), len(b))
+            rows.append((bits, name, places[str(name)], found.mean, *found.interval(), seeds))
+    data = pd.DataFrame(rows, columns=["bits", "value", "x", "y", "low", "high", "seeds"])
+    return data.sort_values(["bits", "x"], ignore_index=True)
 
 
 def _note(swept: DatasetSweep) -> str:

@@ -119,6 +119,7 @@ def examples(title: str) -> list[Drawing]:
         Drawing("sensitivity", "sensitivity", title, "", swept, labels | {"log": True}),
         Drawing("swept", "swept_data", title, "", rows.assign(bits=16), one_panel),
         Drawing("swept2", "swept_data", title, "", rows.assign(bits=[16, 32]), one_panel | {"wide": True, "ticks": []}),
+        Drawing("gain", "gain", title, "", rows.assign(bits=[16, 32], low=-0.1, high=0.4), one_panel),
         Drawing("scatter", "scatter", title, "", pd.DataFrame(), embedded),
         Drawing("training", "training", title, "", rows.assign(loss=1.0, gradient_norm=[1.0, 2.0])),
         Drawing("classes", "classes", title, "", dots, labels | {"dots": ["itq"], "log": True}),

@@ -11,6 +11,7 @@ from benchmark.registry import get_method
 from benchmark.report.record_frame import record_frame
 from benchmark.report.sensitivity_figures import dataset_figures, default_value, sensitivity_figures
 from benchmark.report.sheets import defaults, sheets
+from benchmark.report.stored_arrays import StoredArrays
 
 
 def drawings_of(synthetic: Any) -> list[Any]:
@@ -105,7 +106,8 @@ def on_variation(synthetic: Any, method: str, bits: int, value: str = "", **chan
 
 def data_drawings(synthetic: Any) -> list[Any]:
     (sheet,) = sheets(record_frame(synthetic.store.records()))
-    return dataset_figures(defaults(sheet))
+    stored = StoredArrays(synthetic.store, list(synthetic.store.records()))
+    return dataset_figures(defaults(sheet), stored)
 
 
 def test_a_swept_data_set_is_a_line_per_method_and_a_panel_per_length(synthetic) -> None:
@@ -116,7 +118,7 @@ def test_a_swept_data_set_is_a_line_per_method_and_a_panel_per_length(synthetic)
                 for seed in range(2):
                     made = on_variation(synthetic, method, bits, value, seed=seed)
                     scores.setdefault((bits, method, value or "paper"), []).append(made)
-    (only,) = data_drawings(synthetic)
+    only, _ = data_drawings(synthetic)
     assert only.kind == "swept_data"
     assert only.options["ticks"] == ["balanced", "paper"]
     rows = {(row.bits, row.method, row.value): row for row in only.data.itertuples()}
@@ -142,3 +144,55 @@ def test_failed_variations_and_changed_methods_draw_no_line(synthetic) -> None:
     on_variation(synthetic, "itq", 16)
     on_variation(synthetic, "itq", 16, "balanced", status="failed", error={"message": "x"})
     assert data_drawings(synthetic) == []
+
+
+def test_the_gain_of_the_pair_is_a_line_per_length_with_its_interval(synthetic) -> None:
+    """Against the difference of per-query APs, computed the slow way, and only where both were run."""
+    for bits in (16, 32):
+        for method in ("itq", "hashnet", "dph"):
+            for value in ("", "balanced"):
+                for seed in range(3):
+                    if (method, bits, value) != ("hashnet", 32, ""):
+                        on_variation(synthetic, method, bits, value, seed=seed)
+    _, gain = data_drawings(synthetic)
+    assert gain.kind == "gain"
+    assert "DPH above HashNet" in gain.title
+    assert "95 % intervals of the difference, over queries and seeds" in gain.note
+    assert list(zip(gain.data["bits"], gain.data["value"], strict=True)) == [
+        (16, "balanced"),
+        (16, "paper"),
+        (32, "balanced"),
+    ]
+    assert gain.options["ticks"] == ["balanced", "paper"]
+    records = list(synthetic.store.records())
+    for row in gain.data.itertuples():
+        scores = {}
+        for method in ("dph", "hashnet"):
+            scores[method] = [
+                synthetic.store.payload(record)["ap"]
+                for record in records
+                if record.cell["method"] == method
+                and record.cell["bits"] == row.bits
+                and ("balanced" in record.cell["protocol"]) == (row.value == "balanced")
+            ]
+        assert len(scores["dph"]) == len(scores["hashnet"]) == 3
+        assert row.y == pytest.approx(np.mean(scores["dph"]) - np.mean(scores["hashnet"]))
+        assert row.low < row.y < row.high
+        assert row.high - row.y == pytest.approx(row.y - row.low)
+
+
+def test_one_seed_has_an_interval_over_queries_and_one_value_no_gain(synthetic) -> None:
+    for method in ("hashnet", "dph"):
+        for value in ("", "balanced"):
+            on_variation(synthetic, method, 16, value)
+    on_variation(synthetic, "dph", 32, "")
+    _, gain = data_drawings(synthetic)
+    assert "over queries." in gain.note
+    assert set(gain.data["bits"]) == {16}
+
+
+def test_without_a_rival_there_is_no_gain(synthetic) -> None:
+    for value in ("", "balanced"):
+        on_variation(synthetic, "dph", 16, value)
+    on_variation(synthetic, "hashnet", 16)
+    assert [drawing.kind for drawing in data_drawings(synthetic)] == ["swept_data"]
