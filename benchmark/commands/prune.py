@@ -8,7 +8,7 @@ import re
 from benchmark.commands import arguments
 from benchmark.wording import counted
 
-HELP = "what results and cache weigh, and drop models, stale or failed records, and caches"
+HELP = "what results and cache weigh, and drop models, codes, stale or failed records, and caches"
 DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 SHOWN = 20  # things that are named one by one
 
@@ -16,6 +16,7 @@ SHOWN = 20  # things that are named one by one
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_results(parser)
     parser.add_argument("--models", action="store_true", help="fitted methods; records and codes stay")
+    parser.add_argument("--codes", action="store_true", help="codes of records; scores and curves stay")
     parser.add_argument("--stale", action="store_true", help="records that a run today would not make")
     parser.add_argument("--failed", action="store_true", help="records of cells that failed")
     parser.add_argument(

@@ -19,6 +19,7 @@ from benchmark.data.cache import cache_dir, cache_name, read_note, tell, write_n
 from benchmark.data.images import ImageFiles
 from benchmark.errors import InvalidCodes, UsageError
 from benchmark.evaluation.codes import pack
+from benchmark.execution.cell_names import label_of
 from benchmark.execution.encoding import CODE_FILES, file_state, read_codes_file
 from benchmark.execution.model import Model
 from benchmark.execution.model_inputs import ModelRows, inputs_at
@@ -201,7 +202,11 @@ def _check_codes(files: ImageFiles, packed: np.ndarray, suspects: np.ndarray, mo
 
 def own_database(record: Record, store: Store) -> ImageDatabase:
     """The database that the cell was scored on: codes and labels as stored, pictures where the data set is at hand."""
-    packed, rows = store.payload(record)["database_codes"], store.dataset(record.revision)
+    arrays, rows = store.payload(record), store.dataset(record.revision)
+    if "database_codes" not in arrays:
+        told = f"{label_of(record)}: its record in {store.root} holds no codes (prune --codes drops them)"
+        raise UsageError(f"{told}; run the cell again with --force")
+    packed = arrays["database_codes"]
     classes, names = rows["class_names"], rows.get("database_ids", np.arange(len(packed)))
     labels = rows.get("database_labels")
 

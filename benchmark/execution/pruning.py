@@ -1,7 +1,7 @@
 """What results and cache weigh, kind by kind, and what of it could go: chosen here, said, and only then dropped.
 
-Nothing goes but what can be made again: models, stale and failed records, tables of features, codes of folders. What
-a run holds at the moment stays.
+Nothing goes but what can be made again: models, codes of records, stale and failed records, tables of features, codes
+of folders. What a run holds at the moment stays.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchmark.execution.record import GOOD, Record
 from benchmark.execution.store import Store, StoredCell, tune_store
 from benchmark.wording import counted
 
-KINDS = ("models", "stale", "failed", "caches")
+KINDS = ("models", "codes", "stale", "failed", "caches")
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,26 @@ def droppable(store: Store, kinds: Collection[str], cache: Path | None = None) -
             found.append(_whole("stale", cell, store))
         elif "failed" in kinds and cell.record.status not in GOOD:
             found.append(_whole("failed", cell, store))
-        elif "models" in kinds and cell.model_bytes:
-            drop = partial(store.drop_model, cell.record)
-            found.append(
-                Droppable("models", f"model of {label_of(cell.record)}", cell.model_bytes, cell.modified, drop)
-            )
+        else:
+            found += _pieces(cell, store, kinds)
     if "caches" in kinds:
         found += [_cached("features", entry, drop_features) for entry in cached_features(cache)]
         found += [_cached("codes of a folder", entry, drop_codes) for entry in cached_codes(cache)]
     return sorted(found, key=lambda one: one.modified)
+
+
+def _pieces(cell: StoredCell, store: Store, kinds: Collection[str]) -> list[Droppable]:
+    """What can go of a record that stays."""
+    label, found = label_of(cell.record), []
+    if "models" in kinds and cell.model_bytes:
+        drop = partial(store.drop_model, cell.record)
+        found.append(Droppable("models", f"model of {label}", cell.model_bytes, cell.modified, drop))
+    size = store.code_bytes(cell.record) if "codes" in kinds else 0
+    if size:
+        found.append(
+            Droppable("codes", f"codes of {label}", size, cell.modified, partial(store.drop_codes, cell.record))
+        )
+    return found
 
 
 def not_checked(records: Iterable[Record]) -> list[str]:

@@ -33,8 +33,9 @@ METRICS = {
     "queries": "queries that were scored",
     "skipped_queries": "queries without any relevant item in the database",
 }
+CODES = ("query_codes", "database_codes")
 ARRAYS = {
-    **dict.fromkeys(("query_codes", "database_codes"), "packed codes; none where vectors were ranked"),
+    **dict.fromkeys(CODES, "packed codes; none where vectors were ranked, or after `prune --codes`"),
     "ap": "AP@k per query",
     "class_ap": "MAP@k per class, nan for a class without a query",
     **dict.fromkeys(("recall", "precision"), "precision-recall curve"),

@@ -31,7 +31,7 @@ from benchmark.execution.origin import Origin, origin_of
 from benchmark.execution.places import check_writable
 from benchmark.execution.plan import PlannedCell
 from benchmark.execution.progress import Progress, progress
-from benchmark.execution.record import Record
+from benchmark.execution.record import CODES, Record
 from benchmark.execution.request import Outcome, Request
 from benchmark.execution.store import Damaged, Store
 from benchmark.execution.supervise import INTERRUPTED, Ending, Flag, Limits, start_server, supervise
@@ -305,8 +305,9 @@ class Run:
         """Whether a cell that ran again for its model came to other codes: what is stored stays, without a model."""
         if planned.record is None or not outcome.record.ok:
             return False
-        stored, names = self.store.payload(planned.record), ("query_codes", "database_codes")
-        changed = [name for name in names if not np.array_equal(outcome.payload[name], stored[name])]
+        stored, made = self.store.payload(planned.record), outcome.payload
+        names = [name for name in CODES if name in stored] or ["ap"]  # codes may have been dropped
+        changed = [name for name in names if not np.array_equal(made[name], stored[name])]
         if changed:
             told = f"trained again it has other {' and '.join(changed).replace('_', ' ')} than the stored ones"
             self.summary.unkept.append(f"{planned.cell.label}: {told}, which stay; replace them by --force")

@@ -34,7 +34,7 @@ import numpy as np
 
 from benchmark.errors import UsageError
 from benchmark.execution.fingerprint import canonical_json
-from benchmark.execution.record import SCHEMA_VERSION, Record, Unreadable, arrays_of
+from benchmark.execution.record import CODES, SCHEMA_VERSION, Record, Unreadable, arrays_of
 from benchmark.execution.tuned_settings import TunedSettings, Winner, as_text, checked, merged
 
 LOCK_WAIT = 0.02  # seconds between tries for a lock that is held for a moment only
@@ -296,6 +296,20 @@ class Store:
         with self.lock(record.key) as mine:
             if mine and _is_described(record.model):
                 (self.models / (record.model or {})["file"]).unlink(missing_ok=True)
+        return mine
+
+    def code_bytes(self, record: Record) -> int:
+        """What the codes among its arrays weigh; 0 where there are none, or where they cannot be read."""
+        with contextlib.suppress(Damaged):
+            return sum(array.nbytes for name, array in self.payload(record).items() if name in CODES)
+        return 0
+
+    def drop_codes(self, record: Record) -> bool:
+        """Write its arrays again without the codes: scores and curves stay. False where a run holds the cell."""
+        with self.lock(record.key) as mine:
+            known = self.read(record.key) if mine else None
+            if known is not None:
+                self.commit(known, {name: array for name, array in self.payload(known).items() if name not in CODES})
         return mine
 
     def drop_record(self, record: Record) -> bool:

@@ -251,6 +251,9 @@ def test_the_cells_own_database_has_stored_codes_and_labels(tmp_path: Path) -> N
     assert [database.labels(row) for row in range(3)] == ["a", "b, c", ""]
     assert database.images is None
     assert database.told[0].startswith("no pictures: the data set cannot be loaded here")
+    assert store.drop_codes(stored)
+    with pytest.raises(UsageError, match=r"m d 16 bits seed 0: its record in .* holds no codes.*--force"):
+        own_database(store.read(record.key), store)  # type: ignore[arg-type]
 
 
 def test_a_word_that_is_neither_is_refused(tmp_path: Path) -> None:
