@@ -204,8 +204,8 @@ def own_database(record: Record, store: Store) -> ImageDatabase:
     """The database that the cell was scored on: codes and labels as stored, pictures where the data set is at hand."""
     arrays, rows = store.payload(record), store.dataset(record.revision)
     if "database_codes" not in arrays:
-        told = f"{label_of(record)}: its record in {store.root} holds no codes (prune --codes drops them)"
-        raise UsageError(f"{told}; run the cell again with --force")
+        fault = f"{label_of(record)}: its record in {store.root} holds no codes (prune --codes drops them)"
+        raise UsageError(f"{fault}; run the cell again with --force")
     packed = arrays["database_codes"]
     classes, names = rows["class_names"], rows.get("database_ids", np.arange(len(packed)))
     labels = rows.get("database_labels")

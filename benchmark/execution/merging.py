@@ -200,9 +200,8 @@ def scored_again(record: Record, arrays: Mapping[str, np.ndarray], rows: Labelle
     """The record with the scores of its codes; Refused where they are not those that it tells."""
     missing = [part for part in PARTS if f"{part}_codes" not in arrays]
     if missing:
-        raise Refused(
-            "it holds no codes (vectors are not kept, prune --codes drops codes), so it cannot be scored again: run it here"
-        )
+        why = "vectors are not kept, prune --codes drops codes"
+        raise Refused(f"it holds no codes ({why}), so it cannot be scored again: run it here")
     bits, splits = record.cell["bits"], rows.splits
     codes = {part: unpack(arrays[f"{part}_codes"], bits) for part in PARTS}
     for part in PARTS:

@@ -242,7 +242,7 @@ def test_the_cells_own_database_has_stored_codes_and_labels(tmp_path: Path) -> N
     cell = {"method": "m", "dataset": "d", "bits": 16, "seed": 0}
     parts = {"dataset": {"revision": "r"}}
     record = Record("0" * 64, cell, parts, status="ok", metrics={"map": 0.5}, asked={"dataset": "no-such-data"})
-    store.commit(record, {"database_codes": codes})
+    store.commit(record, {"database_codes": codes, "ap": np.zeros(1)})
     stored = store.read(record.key)
     assert stored is not None
     database = own_database(stored, store)
