@@ -169,7 +169,7 @@ class Store:
             old = self.read(record.key)
             if old is None or not payload or not old.payload or not (old.model or old.search):
                 return
-            if old.payload == _described(record.key, _npz(payload)):
+            if all(_same(array, payload.get(name)) for name, array in self.payload(old).items()):
                 record.search = record.search or old.search
                 record.model = record.model or (old.model if _is_described(old.model) else None)
 
@@ -548,10 +548,15 @@ def _is_there(folder: Path, described: Mapping[str, Any] | None) -> bool:
 
 
 def _npz(arrays: Arrays) -> bytes:
+    """Packed: codes of trained methods and scores of queries take half the room."""
     buffer = io.BytesIO()
     members: dict[str, Any] = {name: np.asarray(array) for name, array in arrays.items()}
-    np.savez(buffer, **members)
+    np.savez_compressed(buffer, **members)
     return buffer.getvalue()
+
+
+def _same(a: np.ndarray, b: Any) -> bool:
+    return b is not None and a.tobytes() == np.ascontiguousarray(b).tobytes()
 
 
 def _arrays(content: bytes) -> dict[str, np.ndarray]:
