@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     planned = wanting_models(planned, store) if args.keep_models and again != "force" else planned
     todo = to_run(planned, again)
     _check_work(args, todo)
-    _announce(planned, todo)
+    _announce(planned, todo, tunes=args.tune and args.dry_run)
     if args.dry_run:
         for one in planned:
             print(f"{one.state:8}{one.key[:12]}  {one.cell.label}")
@@ -90,7 +90,7 @@ def _check_work(args: argparse.Namespace, todo: Sequence[PlannedCell]) -> None:
         check_writable("--reports", args.reports / args.name, "folder")
 
 
-def _announce(planned: Sequence[PlannedCell], todo: Sequence[PlannedCell]) -> None:
+def _announce(planned: Sequence[PlannedCell], todo: Sequence[PlannedCell], tunes: bool = False) -> None:
     states = Counter(one.state for one in planned)
     shown = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
     print(f"{counted(len(planned), 'cell')}: {shown}; {len(todo)} to run")
@@ -100,11 +100,11 @@ def _announce(planned: Sequence[PlannedCell], todo: Sequence[PlannedCell]) -> No
         print(f"note: {which} again, for the model; its codes must be those that are stored")
     if any(one.cell.choice.dataset.miniature for one in planned):
         print("note: no data root given, so miniatures stand in for the real data sets (their results say so)")
-    for line in settings_lines(planned):
+    for line in settings_lines(planned, "--tune will, before the run" if tunes else "add --tune"):
         print(line)
 
 
-def settings_lines(planned: Sequence[PlannedCell]) -> list[str]:
+def settings_lines(planned: Sequence[PlannedCell], remedy: str = "add --tune") -> list[str]:
     """Where settings come from, data set by data set, if not all from one place."""
     from benchmark.execution.search_space import search_space
 
@@ -119,7 +119,7 @@ def settings_lines(planned: Sequence[PlannedCell]) -> list[str]:
     return [
         f"note: {os.path.basename(file)} has no settings of {', '.join(sorted(names))} for {dataset}: {used} are used"
         if file
-        else f"note: settings of {', '.join(sorted(names))} were not tuned for {dataset}; add --tune"
+        else f"note: settings of {', '.join(sorted(names))} were not tuned for {dataset}; {remedy}"
         for (file, dataset, used), names in others.items()
     ]
 

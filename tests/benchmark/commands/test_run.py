@@ -138,3 +138,9 @@ def test_beside_a_file_of_winners_what_ships_is_used(command: Callable[..., Any]
     assert "note: mine.json has no settings of dph for coco-mini: those that ship are used\n" in out
     shipped = next(line for line in command(*words)[1].splitlines() if " dph " in line)
     assert shipped.split()[2:] in [line.split()[2:] for line in out.splitlines()]
+
+
+def test_a_plan_says_what_tuning_would_come_first(command: Callable[..., Any], own_features: Path) -> None:
+    words = ["--datasets", "features:mine.npz", "--methods", "itq", "--bits", "8", "--dry-run"]
+    assert "settings of itq were not tuned for mine; add --tune\n" in command(*words)[1]
+    assert "settings of itq were not tuned for mine; --tune will, before the run\n" in command(*words, "--tune")[1]

@@ -97,7 +97,7 @@ def planned_record(run: list[str], capsys: pytest.CaptureFixture[str], monkeypat
     """The record that the one cell of a run would have, without running it."""
     found: list[Record] = []
 
-    def note(planned: Any, todo: Any) -> None:
+    def note(planned: Any, todo: Any, **_: Any) -> None:
         cell = planned[0].cell
         found.append(Record(planned[0].key, cell.identity, cell.parts, "ok", cell.asked, {"needs": cell.method.needs}))
 
