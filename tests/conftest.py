@@ -39,6 +39,11 @@ def shared_data() -> Path:
     return folder
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """The whole suite takes all cores; what is asked for by name runs here, where a debugger can be had."""
+    return 0 if config.args_source is pytest.Config.ArgsSource.ARGS else None
+
+
 # A laboratory for whole runs: the command line in a process of its own, on tiny data, with a cache of its own.
 
 PLANES = '''"""Random planes, and whatever the test adds to them."""
