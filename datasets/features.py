@@ -63,11 +63,17 @@ class FeaturesFile(NamedDataset):
         if self._imbalance == OWN and (train_size or split_seed):
             raise UsageError("features.train_size and .split_seed draw training rows anew: give features.imbalance too")
         if self._imbalance != OWN:
-            class_sizes(self._imbalance, np.full(1000, 1000), 1000)  # refuses a wrong profile
+            self._check_imbalance()
             size = f", {train_size} training rows" if train_size else ""
             drawn = f" (seed {split_seed})" if split_seed else ""
             self.protocol = f"as given, imbalance {imbalance}{size}{drawn}"
             self.title = f"{self.name}, imbalance {imbalance}{size}{drawn}"
+
+    def _check_imbalance(self) -> None:
+        try:
+            class_sizes(self._imbalance, np.full(1000, 1000), 1000)
+        except UsageError as error:
+            raise UsageError(f"features.{error}; or {OWN}, the training rows of the file") from None
 
     @property
     def revision(self) -> str:

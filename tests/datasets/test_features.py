@@ -96,7 +96,7 @@ def test_training_rows_are_drawn_anew_in_another_imbalance(tmp_path):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"imbalance": "steep"}, "imbalance 'steep'"),
+        ({"imbalance": "steep"}, r"features\.imbalance 'steep'.*or own"),
         ({"train_size": 5}, "give features.imbalance too"),
         ({"split_seed": 1}, "give features.imbalance too"),
         ({"imbalance": "balanced", "train_size": -1}, "features.train_size"),
