@@ -107,7 +107,7 @@ FEATURES = [
       for kind in ("f2", "f8", "i1", "u1")),
     fine("features: queries in the database", "audit features:x.npz", "6 of 6 query rows",
          features(query_ids=list("abcdef"), database_ids=list("abcdefghijkl")), code=1),
-    fine("features: one row twice", "audit features:x.npz", "1 duplicate row in query", features(query_ids=list("abcdee"))),
+    fine("features: one row twice", "audit features:x.npz", "1 duplicate row ", features(query_ids=list("abcdee"))),
     fine("features: rows without a label", "audit features:x.npz", "rows in train without a label",
          features(train_labels=np.where(ROWS == 2, -1, ROWS))),
     fine("features: a cache that keeps nothing", run(), "1 cell:", text("../cache/checked", "a file"),
