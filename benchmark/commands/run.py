@@ -90,7 +90,7 @@ def _check_work(args: argparse.Namespace, todo: Sequence[PlannedCell]) -> None:
         check_writable("--reports", args.reports / args.name, "folder")
 
 
-def _announce(planned: Sequence[PlannedCell], todo: Sequence[PlannedCell], tunes: bool = False) -> None:
+def _announce(planned: Sequence[PlannedCell], todo: Sequence[PlannedCell], tunes: bool) -> None:
     states = Counter(one.state for one in planned)
     shown = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
     print(f"{counted(len(planned), 'cell')}: {shown}; {len(todo)} to run")
@@ -104,7 +104,7 @@ def _announce(planned: Sequence[PlannedCell], todo: Sequence[PlannedCell], tunes
         print(line)
 
 
-def settings_lines(planned: Sequence[PlannedCell], remedy: str = "add --tune") -> list[str]:
+def settings_lines(planned: Sequence[PlannedCell], remedy: str) -> list[str]:
     """Where settings come from, data set by data set, if not all from one place."""
     from benchmark.execution.search_space import search_space
 
